@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmarks.held_out import stated
-from hcloud.classify import ridge, sgd
+from hcloud.classify import factorize, sgd
 from hcloud.classify.classifier import Trained, classify, train
 from hcloud.classify.factorize import Factors, fit
 from hcloud.classify.matrix import Floats, Ints, Matrix
@@ -156,7 +156,7 @@ def timings(made: Case, factors: Factors, repeats: int) -> dict[str, Callable[[]
     values = [row[given] for row, given in zip(made.new, made.given, strict=True)]
     kernels = [factors.gram[np.ix_(given, given)] + factors.noise * np.eye(GIVEN) for given in made.given]
     found: dict[str, Callable[[], Floats]] = {
-        "ridge": lambda: micros(lambda i: ridge.fold(factors, made.given[i], values[i]), repeats),
+        "ridge": lambda: micros(lambda i: factorize.fold(factors, made.given[i], values[i]), repeats),
         "sgd": lambda: micros(lambda i: sgd.fold(factors, made.given[i], values[i]), repeats // 20),
         "limit": lambda: micros(lambda i: np.linalg.solve(kernels[i], values[i]), repeats),
     }
@@ -173,7 +173,7 @@ def report_errors(made: Case, factors: Factors) -> bool:
     """Whether the error is within 1 % of the exact ridge's and not above LensKit's."""
     errors = {
         name: rmse(made, lambda given, values, solve=solve: solve(factors, given, values))  # type: ignore[misc]
-        for name, solve in (("ridge", ridge.fold), ("sgd", sgd.fold), ("exact", exact))
+        for name, solve in (("ridge", factorize.fold), ("sgd", sgd.fold), ("exact", exact))
     }
     peers = (
         {name: rmse(made, predict) for name, predict in lenskit_predictors(made).items()}

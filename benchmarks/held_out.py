@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hcloud.classify.calibration import ClassifiedApp, evidence_of
 from hcloud.classify.classifier import Missing, Options, Trained, complete, next_probe, train
-from hcloud.classify.evidence import ClassifiedApp, evidence_of
 from hcloud.classify.matrix import Flags, Floats, Ints, Matrix
 from hcloud.model.measured.profile import CompletedRow, Measured
 

@@ -15,7 +15,7 @@ from rich.console import Console
 from hcloud.model.plans.plan import Plan
 from hcloud.readers.configuration.config import load_config
 from hcloud.usecases.deciding.make import make_plan
-from hcloud.usecases.reports.course import course_of_journal
+from hcloud.usecases.reports.quality import course_of_journal
 from hcloud.usecases.studies.simulate import compare, strategies_named
 from hcloud.usecases.studies.simulation import SimulationRequest, open_study
 from hcloud.usecases.workloads.sources import Flags, with_flags

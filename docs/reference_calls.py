@@ -80,7 +80,7 @@ def operations(cloud: str) -> tuple[Operation, ...]:
 
 def _amazon() -> Iterator[Operation]:
     from hcloud.fake.aws.cloud import READING
-    from hcloud.fake.aws.models import service_model
+    from hcloud.fake.aws.world import service_model
 
     for service, prefix in (("ec2", "ec2"), ("sts", "sts"), ("savingsplans", "savingsplans"), ("ssm", "ssm")):
         for name in service_model(service).operation_names:
@@ -99,8 +99,7 @@ def _google() -> Iterator[Operation]:
 
 
 def _azure() -> Iterator[Operation]:
-    from hcloud.fake.azure.cloud import FakeAzure
-    from hcloud.fake.azure.routes import routes
+    from hcloud.fake.azure.cloud import FakeAzure, routes
 
     fake = FakeAzure()
     found = {r.operation: r for r in routes(fake, fake.operations)}

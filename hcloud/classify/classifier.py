@@ -9,9 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hcloud.classify import calibration, ridge
-from hcloud.classify.calibration import Comparison, HeldOut, Misses
-from hcloud.classify.evidence import ClassifiedApp, Evidence, evidence_of
+from hcloud.classify import calibration, factorize
+from hcloud.classify.calibration import ClassifiedApp, Comparison, Evidence, HeldOut, Misses, evidence_of
 from hcloud.classify.factorize import Factors, fit, taught_by
 from hcloud.classify.matrix import Floats, Ints, Matrix
 from hcloud.model.measured.profile import (
@@ -27,7 +26,7 @@ from hcloud.model.measured.profile import (
 )
 
 Fold = Callable[[Factors, Ints, Floats], Floats]
-"""Completes a row: ``ridge.fold`` or ``sgd.fold``."""
+"""Completes a row: ``factorize.fold`` or ``sgd.fold``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +58,7 @@ class Options:
     neighbours to name, and what a measurement costs by aspect and column (any unit; 1 where missing)."""
 
     limits: EvidenceLimits = field(default_factory=EvidenceLimits)
-    fold: Fold = ridge.fold
+    fold: Fold = factorize.fold
     monotone: bool = False
     neighbours: int = 3
     costs: Mapping[Aspect, Mapping[str, float]] = field(default_factory=dict)
@@ -89,7 +88,7 @@ def train(matrix: Matrix, groups: Sequence[str] | None = None) -> Trained:
     places = np.zeros((len(values), factors.loadings.shape[1]))
     for at, row in enumerate(values):
         observed = np.flatnonzero(~np.isnan(row))
-        places[at] = ridge.concept(factors, observed, row[observed])
+        places[at] = factorize.concept(factors, observed, row[observed])
     return Trained(matrix, profiled, factors, places, held_out)
 
 
@@ -184,11 +183,11 @@ def _predict(trained: Trained, evidence: Evidence, options: Options) -> _Predict
     row = options.fold(factors, observed, evidence.values)
     if options.monotone and trained.matrix.aspect in (Aspect.SCALE_UP, Aspect.SCALE_OUT):
         row = rising_along(trained.matrix.columns, row, evidence.known)
-    left = ridge.covariance(factors, observed)
+    left = factorize.covariance(factors, observed)
     wider = float(calibration.widening(_surprise(factors, evidence), len(observed)))
     half = np.sqrt((np.maximum(np.diag(left), 0.0) + factors.noise) * wider)
     half *= past.quantile() if np.isfinite(past.errors).any() else np.inf
-    place = ridge.concept(factors, observed, evidence.values)[: trained.concepts.shape[1]]
+    place = factorize.concept(factors, observed, evidence.values)[: trained.concepts.shape[1]]
     return _Prediction(row, half, place, error, error * wider**0.5)
 
 
@@ -301,7 +300,7 @@ def gains(factors: Factors, evidence: Evidence) -> Floats:
     With C the posterior covariance, measuring c takes C_jc^2 / (C_cc + noise) from every other cell j and all of its
     own. It depends on which columns were measured, not on what came out, so it is known before the measurement.
     """
-    matrix = ridge.covariance(evidence.factors(factors), evidence.observed)
+    matrix = factorize.covariance(evidence.factors(factors), evidence.observed)
     variance = np.maximum(np.diag(matrix), 0.0) + factors.noise
     missing = np.ones(len(variance), np.bool_)
     missing[evidence.known] = False

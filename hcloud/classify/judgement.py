@@ -11,6 +11,9 @@ from hcloud.classify.matrix import natural
 from hcloud.model.measured.profile import Aspect, CompletedRow, Estimate, Predicted, Profile
 from hcloud.model.prices import TypePrices
 
+MISCLASSIFIED = 0.20
+"""A relative difference that counts as a misclassification (Quasar §4 uses 20 % for stragglers; here ours)."""
+
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
@@ -86,3 +89,9 @@ def size_for(row: CompletedRow, target: PerformanceTarget, prices: Mapping[str, 
         if reached and (prices is None or column in prices):
             reaching.append(column)
     return min(reaching, key=lambda c: (_price(prices, c) if prices else 0.0, natural(c)), default=None)
+
+
+def misclassified(predicted: Predicted, value: float) -> bool:
+    """Whether a measured value lies outside the interval and differs by more than the tolerance."""
+    outside = not predicted.low <= value <= predicted.high
+    return outside and abs(value - predicted.value) > MISCLASSIFIED * abs(predicted.value)

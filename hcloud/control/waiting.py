@@ -8,8 +8,8 @@ from typing import Annotated
 from hcloud.policy.adjusting import Watched
 from hcloud.policy.placing.placement import RESOURCES
 from hcloud.policy.records import Ints, Reals
+from hcloud.policy.waiting.busy import GRID
 from hcloud.policy.waiting.classes import LEVELS, MOST_CLASSES, POINTS, SERVER_LEVELS
-from hcloud.policy.waiting.freeing import GRID
 
 BUSY = 256
 """Times of jobs on servers that are remembered of each pool."""

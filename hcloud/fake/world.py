@@ -3,6 +3,7 @@ machines that are taken away. A face says it in the words of its cloud."""
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -12,7 +13,73 @@ from typing import TypeVar
 from hcloud.fake.clock import FakeClock
 from hcloud.fake.faults import FaultKind, FaultPlan, FaultRule, Faults, InterceptedRequest
 from hcloud.fake.ledger import Ledger, RecordedRequest, Rented
-from hcloud.fake.load import USUAL_LOAD, MachineLoad
+
+
+@dataclass(slots=True)
+class Images:
+    """``renewed`` counts by name how often a newer image took its place; ``withdrawn`` are ids that cannot be launched
+    any more."""
+
+    renewed: dict[str, int] = field(default_factory=dict)
+    withdrawn: set[str] = field(default_factory=set)
+
+    def renew(self, name: str) -> None:
+        """A newer image takes the place behind a name."""
+        self.renewed[name] = self.renewed.get(name, 0) + 1
+
+    def number(self, name: str) -> int:
+        """How many images were behind a name before the one that is now."""
+        return self.renewed.get(name, 0)
+
+    def digits(self, name: str) -> str:
+        """Hex digits of the image that is behind a name now."""
+        return hashlib.sha256(f"{name}\n{self.number(name)}".encode()).hexdigest()
+
+
+DAY_SECONDS = 86_400
+
+
+@dataclass(frozen=True, slots=True)
+class MachineLoad:
+    """Utilisation in percent of the machine: ``usual``, and ``busy`` from one hour of each day (UTC) to another."""
+
+    usual: float = 50.0
+    busy: float = 50.0
+    from_hour: int = 0
+    to_hour: int = 0
+
+    def at(self, seconds: float) -> float:
+        """The utilisation at a time."""
+        hour = seconds % DAY_SECONDS / 3600
+        return self.busy if self.from_hour <= hour < self.to_hour else self.usual
+
+
+USUAL_LOAD = MachineLoad()
+
+
+@dataclass(frozen=True, slots=True)
+class LoadSamples:
+    """The samples of one machine: times at the beginning of each, and the load then."""
+
+    machine: Rented
+    load: MachineLoad
+    start: int
+    end: int
+    seconds: int
+
+    def __iter__(self) -> Iterator[tuple[int, float]]:
+        """Those in which the machine ran, the earliest first."""
+        until = self.end if self.machine.asked_to_end is None else min(self.end, self.machine.asked_to_end)
+        first = max(self.start, int(self.machine.made_at))
+        for at in range(first - (first - self.start) % self.seconds, int(-(-until // 1)), self.seconds):
+            yield at, self.load.at(at)
+
+
+def billed_in(machine: Rented, start: float, end: float, now: float) -> float:
+    """The hours that a machine ran between two moments."""
+    until = min(end, now, now if machine.asked_to_end is None else machine.asked_to_end)
+    return max(until - max(start, machine.made_at), 0.0) / 3600
+
 
 SPOT_NOTICE_SECONDS = 120.0
 """From a spot machine's notice to its end."""

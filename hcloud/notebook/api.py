@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, ParamSpec, TypeVar
 
 from hcloud.errors import UsageError, did_you_mean
-from hcloud.notebook.background import in_background
 from hcloud.notebook.inputs import (
     SEED,
     Columns,
@@ -23,16 +22,17 @@ from hcloud.notebook.inputs import (
     Options,
     ReadAs,
     Reading,
+    check_value,
     configured,
     flags_of,
     folder,
+    in_background,
     known,
     names,
     read_any,
     time_of,
     whole,
 )
-from hcloud.notebook.keywords import check_value
 from hcloud.notebook.results import BillPlanResult, BillResult, DemandResult, PlanResult, ReportResult, SimulationResult
 from hcloud.readers.configuration.config import load_config
 from hcloud.usecases.asked import provider_named, refuse_beside_bill, refuse_unsimulated
@@ -236,12 +236,11 @@ def simulate(
 
     >>> hcloud.simulate("trace.csv", ["HM", "SR"], provider="aws").to_frame("float")
     """
-    from hcloud.notebook.fleets import FleetRequest, names_plan, open_fleet
+    from hcloud.notebook.inputs import FleetRequest, names_plan, open_fleet
     from hcloud.usecases.harvesting.compared import compare_with_idle_hours, idle_hours_asked
     from hcloud.usecases.studies.clusters import checked_loads, refuse_beside_a_cluster
-    from hcloud.usecases.studies.loads import CompareRequest, compare_and_size, compare_at_loads
-    from hcloud.usecases.studies.of_journals import as_the_journal_says
-    from hcloud.usecases.studies.simulate import strategies_named
+    from hcloud.usecases.studies.journal import as_the_journal_says
+    from hcloud.usecases.studies.simulate import CompareRequest, compare_and_size, compare_at_loads, strategies_named
     from hcloud.usecases.studies.simulation import (
         SimulationRequest,
         clustered,

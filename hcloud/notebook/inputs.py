@@ -1,34 +1,119 @@
-"""What the functions for notebooks are given: demand of any kind, and keywords that mean what flags mean."""
+"""What the functions for notebooks are given: demand of any kind, a plan's own fleet, and keywords that mean what flags
+mean."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from numbers import Integral
+from decimal import Decimal
+from numbers import Integral, Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from threading import Event
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard, TypeVar
 
 from hcloud.errors import UsageError
 from hcloud.model.bill_figures import figures_of
-from hcloud.notebook.background import in_background
 from hcloud.notebook.frames import as_file, is_frame, renamed, usual_keys
-from hcloud.notebook.results import BillResult, DemandResult
+from hcloud.notebook.results import BillResult, DemandResult, PlanResult
+from hcloud.planning.forecasting.demand import without_gpu_jobs
 from hcloud.readers.configuration.config import Loaded, WorkloadSection, load_config
+from hcloud.store.plan_file import is_plan_file
 from hcloud.usecases.asked import moment
+from hcloud.usecases.deciding.own_fleet import (
+    OpenedPlan,
+    as_asked,
+    fleet_opened,
+    open_planned,
+    refuse_beside_a_plan,
+    with_cloud,
+)
+from hcloud.usecases.interruptible import interruptible
+from hcloud.usecases.progress import Progress
 from hcloud.usecases.workloads.bills import names_bill, open_bill
-from hcloud.usecases.workloads.sources import SCENARIO_PREFIX, Flags, within
+from hcloud.usecases.workloads.sources import SCENARIO_PREFIX, Flags, as_configured, open_workload, within
 from hcloud.usecases.workloads.workload import WorkloadRequest, open_request
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from hcloud.model.workload import Workload
-    from hcloud.usecases.progress import Progress
 
     Frame = pd.DataFrame | pd.Series[Any]
     Demand = DemandResult | BillResult | Frame | str | Path
     Found = DemandResult | BillResult | str | None
+
+
+class _ValueKind(NamedTuple):
+    """What it is called, and whether a value is of it."""
+
+    called: str
+    holds: Callable[[object], bool]
+
+
+_LITERAL = "Literal["
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, Real | Decimal) and not isinstance(value, bool)
+
+
+def _all_of(value: object, holds: Callable[[object], bool]) -> bool:
+    """Whether a value is several, each of which is of a kind; what can be asked once only is left as it is."""
+    if isinstance(value, str | Mapping) or not isinstance(value, Iterable):
+        return False
+    return isinstance(value, Iterator) or all(map(holds, value))
+
+
+def _is_name(value: object) -> bool:
+    return isinstance(value, str | Path)
+
+
+_KINDS: Mapping[str, _ValueKind] = {
+    "str": _ValueKind("a text", lambda value: isinstance(value, str)),
+    "Path": _ValueKind("a Path", lambda value: isinstance(value, Path)),
+    "datetime": _ValueKind("a datetime", lambda value: isinstance(value, datetime)),
+    "float": _ValueKind("a number", _is_number),
+    "Sequence[float]": _ValueKind("several numbers", lambda value: _all_of(value, _is_number)),
+    "bool": _ValueKind("True or False", lambda value: isinstance(value, bool)),
+    "Names": _ValueKind(
+        "a name or several", lambda value: value is None or isinstance(value, str) or _all_of(value, _is_name)
+    ),
+    "Columns": _ValueKind("a text or a mapping", lambda value: value is None or isinstance(value, str | Mapping)),
+    "Options": _ValueKind("a mapping of keys", lambda value: value is None or isinstance(value, Mapping)),
+    "None": _ValueKind("None", lambda value: value is None),
+}
+"""By how they are written; what is not here, as a whole number, is checked where it is used."""
+
+
+def check_value(name: str, value: object, annotation: str) -> None:
+    """UsageError for a value of a keyword that is of none of the kinds in its annotation."""
+    parts = ["str" if part.startswith(_LITERAL) else part for part in annotation.split(" | ")]
+    kinds = [_KINDS[part] for part in parts if part in _KINDS]
+    if len(kinds) < len(parts) or any(kind.holds(value) for kind in kinds):
+        return
+    *first, last = (kind.called for kind in kinds if kind.called != "None")
+    told = f"{', '.join(first)} or {last}" if first else last
+    raise UsageError(f"{name}={repr(value)[:60]}: must be {told}")
+
+
+T = TypeVar("T")
+
+
+def in_background(work: Callable[[Progress], T]) -> T:
+    """The result of ``work`` in a thread of its own; after KeyboardInterrupt the thread ends at its next step."""
+    given_up = Event()
+
+    def advance(_: float) -> None:
+        if given_up.is_set():
+            raise KeyboardInterrupt
+
+    try:
+        return interruptible(lambda: work(advance))
+    except KeyboardInterrupt:
+        given_up.set()
+        raise
+
 
 Names = str | Sequence[str] | None
 Columns = str | Mapping[str, str] | None
@@ -166,3 +251,32 @@ def time_of(now: str | datetime | None) -> datetime:
     if not isinstance(now, datetime):
         return moment(now)
     return now.replace(tzinfo=UTC) if now.tzinfo is None else now.astimezone(UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class FleetRequest:
+    """How a plan's fleet is simulated; ``beside`` is what a plan says itself."""
+
+    config: str | Path | None
+    cloud: str | None
+    seed: int | None
+    profiled: bool
+    beside: Mapping[str, object]
+
+
+def names_plan(demand: object) -> TypeGuard[str | Path]:
+    """Whether it is the name of a plan file."""
+    return isinstance(demand, str | Path) and Path(demand).is_file() and is_plan_file(Path(demand))
+
+
+def open_fleet(made: PlanResult | str | Path, asked: FleetRequest, at: datetime) -> OpenedPlan:
+    """The fleet of a plan with its workload; UsageError for keywords that say otherwise."""
+    refuse_beside_a_plan([*asked.beside.items()])
+    if isinstance(made, PlanResult):
+        loaded = with_cloud(made.loaded, asked.cloud)
+        read = open_workload(loaded) if made.demand is None else as_configured(loaded, made.demand.whole)
+        found = fleet_opened(made.plan, without_gpu_jobs(read), loaded, at.date())
+    else:
+        config = load_config(None if asked.config is None else Path(asked.config))
+        found = open_planned(Path(made), with_cloud(config, asked.cloud), at.date())
+    return as_asked(found, asked.seed, profiled=asked.profiled)

@@ -58,14 +58,6 @@ class _Unseen(NamedTuple):
     above: float = math.inf
 
 
-class _Unwatched(NamedTuple):
-    adjusted: float = -math.inf
-    way: int = 0
-    turned: int = 0
-    short: int = 0
-    rated: float = 0.0
-
-
 class Position(NamedTuple):
     """Where a job is, in thousandths of a vCPU: what it has (``cores``), what sizing would give it now (``floor``),
     what is ``free`` on its server and what best effort has there (``lent``); the most that another server has for it
@@ -88,12 +80,6 @@ class Position(NamedTuple):
 def unseen() -> Sighting:
     """Of a job that nobody has measured."""
     made: Sighting = record(_Unseen())  # type: ignore[assignment]
-    return made
-
-
-def unwatched() -> Watched:
-    """Of a job that was never adjusted."""
-    made: Watched = record(_Unwatched())  # type: ignore[assignment]
     return made
 
 

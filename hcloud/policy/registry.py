@@ -11,7 +11,7 @@ from hcloud.policy import limits, mapping, renting, repair, retention
 from hcloud.policy.placing import placements, searching
 from hcloud.policy.rule import MECHANISMS, RULES, Known, Rule
 from hcloud.policy.rules import Rules
-from hcloud.policy.sizes import information, requests, sizing
+from hcloud.policy.sizes import information, sizing
 from hcloud.policy.stragglers import WAYS
 
 __all__ = [
@@ -34,7 +34,6 @@ _MODULES = (
     placements,
     retention,
     repair,
-    requests,
 )  # they enter their rules
 
 
@@ -44,12 +43,12 @@ def rule_of(strategy: Strategy, mechanism: str) -> Rule:
     return RULES[mechanism][part.rule]({p.key: p.value for p in part.parameters})
 
 
-def sizing_of(strategy: Strategy) -> requests.SizingRule | None:
+def sizing_of(strategy: Strategy) -> information.SizingRule | None:
     """How much jobs are given; None where the rule of ``information`` says it."""
     if not any(part.name == "sizing" for part in strategy.mechanisms):
         return None
     rule = rule_of(strategy, "sizing")
-    assert isinstance(rule, requests.SizingRule)
+    assert isinstance(rule, information.SizingRule)
     return rule
 
 

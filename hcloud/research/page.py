@@ -6,8 +6,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from hcloud.research.studies.judge import RULES
-from hcloud.research.studies.report import Claim, ClaimVerdict, Picture, StudyReport, StudyTable
+from hcloud.research.studies.report import RULES, Claim, ClaimVerdict, Picture, StudyReport, StudyTable
 from hcloud.views.page.drawn import Drawn
 from hcloud.views.page.panels import WIDTH, Panel, PanelGroup, SeriesMark, panels
 from hcloud.views.pictures import save_drawn

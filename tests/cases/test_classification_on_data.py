@@ -30,8 +30,8 @@ from benchmarks.held_out import (
     held_out_rows,
     with_error_limit,
 )
+from hcloud.classify.calibration import ClassifiedApp
 from hcloud.classify.classifier import EvidenceLimits, Options, Trained, complete, train
-from hcloud.classify.evidence import ClassifiedApp
 from hcloud.classify.matrix import Floats, Matrix, natural
 from hcloud.model.measured.profile import Aspect, CompletedRow
 

@@ -19,9 +19,7 @@ from quick_starts import by_way_of
 from hcloud.cli.main import run
 from hcloud.model.rehearsal import DemoStep
 from hcloud.usecases.progress import unheard
-from hcloud.usecases.tools.demo import Demo
-from hcloud.usecases.tools.demo_files import is_measured, walk
-from hcloud.usecases.tools.demo_ledger import DemoError
+from hcloud.usecases.tools.demo import Demo, DemoError, is_measured, walk
 
 KILLED = 137
 
@@ -31,7 +29,16 @@ def walked(loaded: Path | None, built: Built) -> tuple[Path, str]:
     """A kept demo without a measurement, and what it printed; its steps are forks."""
 
     def walk_once(directory: Path) -> None:
-        words = [sys.executable, "-m", "hcloud", "demo", "--no-measure", "--no-input", "--keep", str(directory / "kept")]
+        words = [
+            sys.executable,
+            "-m",
+            "hcloud",
+            "demo",
+            "--no-measure",
+            "--no-input",
+            "--keep",
+            str(directory / "kept"),
+        ]
         hostile = {"HYC_LIVE__CLOUD": "aws", "HYC_PLANNING__HORIZON": "3y", "COLUMNS": "80"}
         environment = {**os.environ, **by_way_of(loaded), **hostile}
         done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)

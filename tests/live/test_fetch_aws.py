@@ -14,7 +14,7 @@ from hcloud.cli.main import run
 from hcloud.errors import CredentialsError, DeniedError, EvidenceError, InputError, UsageError
 from hcloud.fake.aws.cloud import FakeAws
 from hcloud.fake.faults import FaultKind, FaultRule
-from hcloud.fake.load import MachineLoad
+from hcloud.fake.world import MachineLoad
 from hcloud.live.patience import StoppedError
 from hcloud.readers.permissions import load_permissions
 from hcloud.usecases.live.fetch import FetchRun

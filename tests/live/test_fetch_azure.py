@@ -15,7 +15,7 @@ from hcloud.fake.azure.cloud import FIRST_SUBSCRIPTION, FakeAzure
 from hcloud.fake.azure.estate import MACHINES
 from hcloud.fake.faults import FaultKind, FaultRule
 from hcloud.fake.ledger import Rented
-from hcloud.fake.load import MachineLoad
+from hcloud.fake.world import MachineLoad
 from hcloud.readers.permissions import load_permissions
 
 STEADY, DAILY = MachineLoad(30.0, 30.0), MachineLoad(10.0, 60.0, 8, 18)

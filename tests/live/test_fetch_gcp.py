@@ -13,8 +13,7 @@ from hcloud.errors import CredentialsError, DeniedError, EvidenceError, UsageErr
 from hcloud.fake.faults import FaultKind, FaultRule
 from hcloud.fake.gcp.cloud import FakeGoogle
 from hcloud.fake.ledger import Rented
-from hcloud.fake.load import MachineLoad
-from hcloud.fake.world import NewMachine
+from hcloud.fake.world import MachineLoad, NewMachine
 from hcloud.readers.permissions import load_permissions
 
 STEADY, DAILY = MachineLoad(30.0, 30.0), MachineLoad(10.0, 60.0, 8, 18)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from buckets import STORES, Rig, running
 
-from hcloud.store.buckets.condition_probe import NOTE
+from hcloud.store.buckets.state_bucket import NOTE
 
 
 @pytest.fixture(scope="module", params=STORES, name="rigs")

@@ -13,9 +13,8 @@ import numpy as np
 
 from hcloud.fake.faults import ClockPlan, FaultPlan, FaultRule, Faults
 from hcloud.fake.ledger import Rented
-from hcloud.fake.load import MachineLoad
 from hcloud.fake.server import FakeServer
-from hcloud.fake.world import NewMachine
+from hcloud.fake.world import MachineLoad, NewMachine
 from hcloud.model.fetched import Fetched
 from hcloud.model.workload import Demand
 from hcloud.readers.workloads.entry import read_workload

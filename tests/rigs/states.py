@@ -16,7 +16,7 @@ from hcloud.errors import InputError
 from hcloud.model.catalog import Payment, PurchaseOption
 from hcloud.model.holdings.live import CommitmentOrder, CommitmentQuote, Launch, Machine, MachineState, Owner, Scope
 from hcloud.model.holdings.state import Conclusion, Deed, Intent, IntentResult, OwnedMachine, State
-from hcloud.store.files.disk import Disk
+from hcloud.store.files.private_directory import Disk
 from hcloud.store.states.in_directory import FileStateStore
 
 LINEAGE = "0123456789abcdef" * 2

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from hcloud.planning.purchases.gates import PurchaseApproval
     from hcloud.planning.purchases.leaving import WayOut
     from hcloud.readers.configuration.config import Loaded
-    from hcloud.usecases.commitments.cancel import Agree
+    from hcloud.usecases.commitments.apply import Agree
     from hcloud.usecases.commitments.ground import CommitSelection
 
 app = Verb("Reserved instances, savings plans and committed use: recommend, buy, list, cancel")
@@ -57,7 +57,7 @@ def recommend(
     shown: Printed,
 ) -> None:
     """Which commitments to buy and why; with --cloud minus existing ones. Buys nothing."""
-    from hcloud.usecases.commitments.recommend import recommend as find
+    from hcloud.usecases.commitments.plan import recommend as find
     from hcloud.views.commitments.commit import show_recommendation
     from hcloud.views.commitments.documents import RecommendationDocument
 
@@ -126,7 +126,7 @@ def list_(
     shown: Printed,
 ) -> None:
     """The ledger of purchases; with --cloud beside the account's commitments."""
-    from hcloud.usecases.commitments.held import list_commitments
+    from hcloud.usecases.commitments.ground import list_commitments
     from hcloud.views.commitments.commit import show_holdings
     from hcloud.views.commitments.documents import HoldingsDocument
 
@@ -145,7 +145,7 @@ def cancel(
     yes: Yes = False,
 ) -> None:
     """Return a commitment, or cancel a queued one, if the published terms allow it."""
-    from hcloud.usecases.commitments.cancel import cancel_commitment
+    from hcloud.usecases.commitments.apply import cancel_commitment
 
     terminal = session(ctx).terminal
     selected = _where(where.cloud, where.region, where.state)

@@ -72,7 +72,7 @@ def types(ctx: typer.Context, *, util: Util, use: UseFlags, shown: MarkdownPrint
 
     Short jobs may use the capacity free now, medium jobs that free on average, long jobs that free at the peak.
     """
-    from hcloud.usecases.harvesting.types import types_of_use
+    from hcloud.usecases.harvesting.opened import types_of_use
     from hcloud.views.harvesting.documents import HarvestTypesDocument
     from hcloud.views.harvesting.types import types_sections
 

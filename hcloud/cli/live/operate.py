@@ -141,8 +141,7 @@ def run(
 
 def _history(util: str | None, servers: Path | None, policy: Path | None) -> Callable[[], UseTypes] | None:
     """What has the use of services in the past by classes."""
-    from hcloud.usecases.harvesting.opened import UseRequest
-    from hcloud.usecases.harvesting.types import types_of_use
+    from hcloud.usecases.harvesting.opened import UseRequest, types_of_use
 
     if util is None:
         if servers is not None:

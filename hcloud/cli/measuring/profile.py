@@ -165,7 +165,7 @@ def compare(
     shown: Printed,
 ) -> None:
     """Compare two profiles number by number, and show where they differ."""
-    from hcloud.usecases.measuring.profile_compare import compare_profiles
+    from hcloud.usecases.measuring.profile_files import compare_profiles
     from hcloud.views.measuring import documents
     from hcloud.views.measuring import profile as view
 
@@ -189,7 +189,7 @@ def import_(
     """Make a profile from recorded use: the size that fits it, marked as imported; no scores."""
     from hcloud.model.workload import JobKind
     from hcloud.readers.applications.utilisation import UtilisationBase
-    from hcloud.usecases.measuring.profile_import import import_profile
+    from hcloud.usecases.measuring.profile_files import import_profile
     from hcloud.usecases.measuring.profile_run import check_name, file_name
     from hcloud.views.measuring import documents
     from hcloud.views.measuring import profile as view

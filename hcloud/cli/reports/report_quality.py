@@ -52,7 +52,7 @@ def quality(
 
 def _course(journal: Path) -> tuple[PageSection, ...]:
     """Demand, machines, queue and decisions over time, as a picture."""
-    from hcloud.usecases.reports.course import course_of_journal
+    from hcloud.usecases.reports.quality import course_of_journal
     from hcloud.views.page.parts import PageSection
     from hcloud.views.reports.course import course_picture
 

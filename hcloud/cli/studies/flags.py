@@ -179,7 +179,7 @@ class SimulationFlags:
         """The strategies simulated on what was opened, with batch in ``idle`` hours where that is asked for."""
         from hcloud.usecases.harvesting.compared import compare_with_idle_hours
         from hcloud.usecases.interruptible import interruptible
-        from hcloud.usecases.studies.loads import CompareRequest, compare_at_loads
+        from hcloud.usecases.studies.simulate import CompareRequest, compare_at_loads
 
         study, request = found.study, CompareRequest(seeds, found.pool, found.loads)
         tell_first_use(terminal, len(study.jobs) * len(strategies) * seeds * max(len(found.loads), 1))
@@ -238,7 +238,7 @@ class SimulationFlags:
 
     def _traced(self, workload: str | None, at: datetime, load: float | None) -> Study:
         from hcloud.readers.configuration.config import load_config
-        from hcloud.usecases.studies.of_journals import as_the_journal_says
+        from hcloud.usecases.studies.journal import as_the_journal_says
         from hcloud.usecases.studies.simulation import SimulationRequest, clustered, open_study
         from hcloud.usecases.workloads.sources import Flags, with_flags
 

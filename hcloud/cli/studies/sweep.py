@@ -38,7 +38,7 @@ from hcloud.usecases.interruptible import interruptible
 
 if TYPE_CHECKING:
     from hcloud.readers.configuration.config import Loaded
-    from hcloud.sim.outcomes.sweep import Sweep
+    from hcloud.sim.outcomes.comparison import Sweep
     from hcloud.usecases.workloads.sources import Flags
 
 EPILOG = (
@@ -100,7 +100,7 @@ def sweep(
     from hcloud.readers.configuration.config import load_config
     from hcloud.store.files.looked_at import FORMS, check_form, check_place
     from hcloud.store.files.whole import write_shown
-    from hcloud.usecases.studies.of_journals import as_the_journal_says
+    from hcloud.usecases.studies.journal import as_the_journal_says
     from hcloud.usecases.studies.simulation import SimulationRequest
     from hcloud.usecases.studies.sweep import SweepRequest, SweepWatch, prepare, run_sweep
     from hcloud.usecases.studies.sweep_engines import SweepEngine

@@ -61,8 +61,8 @@ def demo(
 
 
 def _measured(walk: Demo, terminal: Terminal) -> bool:
-    from hcloud.usecases.tools.demo_files import STAND_IN
-    from hcloud.usecases.tools.demo_files import walk as steps
+    from hcloud.usecases.tools.demo import STAND_IN
+    from hcloud.usecases.tools.demo import walk as steps
     from hcloud.views.tools import demo as view
 
     view.show_step(terminal, 1, steps()["measuring"][0])

@@ -28,8 +28,8 @@ def doctor(
 
     With --cloud also credentials, permissions, quotas, clock and prices, and what fails without each.
     """
+    from hcloud.model.checks import failed
     from hcloud.usecases.extras import require
-    from hcloud.usecases.tools.checks import failed
     from hcloud.usecases.tools.doctor import examine
     from hcloud.views.tools.documents import ChecksDocument
     from hcloud.views.tools.setup import show_checks
@@ -38,7 +38,7 @@ def doctor(
     terminal, at = session(ctx).terminal, moment(now)
     checks = examine(at.date())
     if where.cloud is not None:
-        from hcloud.usecases.tools.doctor_cloud import examine_cloud
+        from hcloud.usecases.tools.doctor import examine_cloud
 
         with terminal.busy("asking the cloud"), where.opened(at) as here:
             checks = (*checks, *examine_cloud(here))

@@ -63,7 +63,7 @@ def wait(
 ) -> None:
     """Let time pass on --cloud fake: its machines keep running, so that reports have a period."""
     from hcloud.units import parse_duration
-    from hcloud.usecases.tools.fake_wait import wait as pass_time
+    from hcloud.usecases.tools.fake import wait as pass_time
 
     try:
         seconds = parse_duration(duration)

@@ -26,7 +26,7 @@ def validate(
     now: Annotated[str | None, typer.Option(help="Use this as the current time (ISO 8601).")] = None,
 ) -> None:
     """Check a configuration and the files it names; exit 1 if anything is wrong."""
-    from hcloud.usecases.tools.checks import failed
+    from hcloud.model.checks import failed
     from hcloud.usecases.tools.validate import validate as check
     from hcloud.views.tools.documents import ChecksDocument
     from hcloud.views.tools.setup import show_checks

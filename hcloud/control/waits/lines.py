@@ -7,8 +7,8 @@ import math
 
 from hcloud.control.searching.candidates import may_run_on
 from hcloud.control.state import Control, Job
+from hcloud.policy.waiting.busy import survives
 from hcloud.policy.waiting.classes import POINTS, leaving_time, middle_of
-from hcloud.policy.waiting.freeing import survives
 
 MOST_TENANTS = 16
 """Ours: running jobs of a pool that a chance of a free server is counted on at most; more count alike."""

@@ -7,8 +7,8 @@ from hcloud.control.servers.pools import cut_pools
 from hcloud.control.state import Control, Job
 from hcloud.control.waiting import BUSY, MIXED
 from hcloud.policy.records import Reals
+from hcloud.policy.waiting.busy import tabulate
 from hcloud.policy.waiting.classes import LEVELS, class_of, even_edges, find_edges, level_of_job
-from hcloud.policy.waiting.freeing import tabulate
 
 _LEAST_SPAN = 1e-3
 """Seconds of the shortest time on a server that is told from none."""

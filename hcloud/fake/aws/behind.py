@@ -17,9 +17,7 @@ from functools import lru_cache
 from typing import Any
 
 from hcloud.errors import MissingExtraError
-from hcloud.fake.aws.denial import DenialError
-from hcloud.fake.aws.models import Wire, service_model
-from hcloud.fake.aws.network import DEFAULT_GROUP, DEFAULT_VPC, subnet_in
+from hcloud.fake.aws.world import DEFAULT_GROUP, DEFAULT_VPC, DenialError, Wire, service_model, subnet_in
 from hcloud.fake.server import HttpAnswer, Received
 
 _one_by_one = threading.Lock()

@@ -6,8 +6,7 @@ from decimal import Decimal
 
 from hcloud.fake.aws.savings import PLAN_WORDS
 from hcloud.fake.aws.world import AwsWorld, region_of
-from hcloud.fake.bill import BY_THE_MINUTE_AT_LEAST, FakeTerms, Meter
-from hcloud.fake.flexing import family_of, units_of
+from hcloud.fake.bill import BY_THE_MINUTE_AT_LEAST, FakeTerms, Meter, family_of, units_of
 from hcloud.fake.ledger import BoughtCommitment, Rented
 from hcloud.model.catalog import PurchaseOption
 

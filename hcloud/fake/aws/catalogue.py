@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 from fnmatch import fnmatchcase
 
-from hcloud.fake.aws.denial import DenialError
-from hcloud.fake.aws.models import Wire
 from hcloud.fake.aws.shop import offering_id
-from hcloud.fake.aws.world import Ask, moment
+from hcloud.fake.aws.world import Ask, DenialError, Wire, moment
 from hcloud.model.catalog import InstanceType, Offer, PurchaseOption
 
 OFFERINGS_PAGE = 1000

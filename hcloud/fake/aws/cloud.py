@@ -8,15 +8,13 @@ from dataclasses import replace
 
 from hcloud.fake.aws import catalogue, history, reserved, savings
 from hcloud.fake.aws.behind import ask_moto, forget
-from hcloud.fake.aws.denial import DenialError, denial_of
-from hcloud.fake.aws.ec2 import attributes, capacity, instances, launching, quotas, references
-from hcloud.fake.aws.ec2 import parameters as public_parameters
+from hcloud.fake.aws.ec2 import attributes, capacity, instances, launching, references
+from hcloud.fake.aws.ec2 import references as public_parameters
 from hcloud.fake.aws.ec2.machines import by_user, end, settle_taken
 from hcloud.fake.aws.ec2.references import PUBLIC_IMAGE
-from hcloud.fake.aws.models import Wire
 from hcloud.fake.aws.shop import AwsShop
 from hcloud.fake.aws.wire import Asking, parameters, refuse, understand, write
-from hcloud.fake.aws.world import ACCOUNT, Ask, AwsWorld
+from hcloud.fake.aws.world import ACCOUNT, Ask, AwsWorld, DenialError, Wire, denial_of
 from hcloud.fake.faults import FaultKind, FaultPlan, FaultRule, InterceptedRequest
 from hcloud.fake.ledger import Rented
 from hcloud.fake.server import NONSENSE, HttpAnswer, Received
@@ -76,8 +74,8 @@ _HANDLERS: Mapping[tuple[str, str], Callable[[Ask], Wire]] = {
     ("ce", "GetCostAndUsage"): history.get_cost_and_usage,
     ("pricing", "GetProducts"): catalogue.get_products,
     ("ssm", "GetParameters"): public_parameters.get_parameters,
-    ("servicequotas", "GetServiceQuota"): quotas.get_service_quota,
-    ("servicequotas", "ListServiceQuotas"): quotas.list_service_quotas,
+    ("servicequotas", "GetServiceQuota"): capacity.get_service_quota,
+    ("servicequotas", "ListServiceQuotas"): capacity.list_service_quotas,
 }
 
 

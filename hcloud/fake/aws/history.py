@@ -7,11 +7,9 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from itertools import groupby
 
-from hcloud.fake.aws.denial import DenialError
-from hcloud.fake.aws.models import Wire
-from hcloud.fake.aws.world import Ask, region_of
+from hcloud.fake.aws.world import Ask, DenialError, Wire, region_of
 from hcloud.fake.ledger import Rented
-from hcloud.fake.load import LoadSamples, billed_in
+from hcloud.fake.world import LoadSamples, billed_in
 
 DAY = 86_400
 LISTED_DAYS = 14

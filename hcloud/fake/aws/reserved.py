@@ -6,10 +6,8 @@ import uuid
 from datetime import datetime
 from decimal import Decimal
 
-from hcloud.fake.aws.denial import DenialError
-from hcloud.fake.aws.models import Wire
 from hcloud.fake.aws.shop import PAYMENT_WORDS, YEAR_SECONDS, offering_id
-from hcloud.fake.aws.world import Ask, moment
+from hcloud.fake.aws.world import Ask, DenialError, Wire, moment
 from hcloud.fake.faults import FaultKind
 from hcloud.fake.ledger import BoughtCommitment
 from hcloud.model.catalog import Offer, PurchaseOption

@@ -8,10 +8,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
 
-from hcloud.fake.aws.denial import DenialError
-from hcloud.fake.aws.models import Wire
 from hcloud.fake.aws.shop import PAYMENT_WORDS, YEAR_SECONDS
-from hcloud.fake.aws.world import Ask
+from hcloud.fake.aws.world import Ask, DenialError, Wire
 from hcloud.fake.faults import FaultKind
 from hcloud.fake.ledger import BoughtCommitment
 from hcloud.model.catalog import PurchaseOption

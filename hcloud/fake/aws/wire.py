@@ -14,8 +14,7 @@ from typing import Any
 from urllib.parse import parse_qsl
 from xml.sax.saxutils import escape
 
-from hcloud.fake.aws.denial import JSON_SERVICES, DenialError
-from hcloud.fake.aws.models import Wire, operation_at, service_model
+from hcloud.fake.aws.world import JSON_SERVICES, DenialError, Wire, operation_at, service_model
 from hcloud.fake.server import HttpAnswer, Received
 
 MODEL_OF = {"servicequotas": "service-quotas", "monitoring": "cloudwatch"}

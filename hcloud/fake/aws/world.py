@@ -1,20 +1,114 @@
-"""What the parts of the fake AWS share: the ledger, the clock, the faults, the shop, and the request at hand."""
+"""What the parts of the fake AWS share: the ledger, the clock, the faults, the shop, the default network, the request
+at hand, how AWS says no (a code, a message and an HTTP status), and the service models that come with botocore."""
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import TypeVar
+from functools import lru_cache
+from typing import Any, TypeVar
 
-from hcloud.fake.aws.denial import DenialError
-from hcloud.fake.aws.models import Wire
 from hcloud.fake.aws.shop import AwsShop, sample_shop
 from hcloud.fake.faults import FaultKind, FaultPlan, FaultRule, Lag
-from hcloud.fake.images import Images
 from hcloud.fake.ledger import Rented
-from hcloud.fake.world import FakeWorld
+from hcloud.fake.world import FakeWorld, Images
 from hcloud.model.catalog import InstanceType
+
+JSON_SERVICES = ("pricing", "servicequotas", "savingsplans", "ssm", "monitoring", "ce")
+
+
+@dataclass(eq=False)
+class DenialError(Exception):
+    """An error of the cloud, on its way to the wire."""
+
+    code: str
+    message: str
+    status: int = 400
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+_Words = Mapping[FaultKind, tuple[str, str, int]]
+_EC2: _Words = {
+    FaultKind.THROTTLED: ("RequestLimitExceeded", "Request limit exceeded.", 503),
+    FaultKind.NO_CAPACITY: ("InsufficientInstanceCapacity", "There is not enough capacity for this now.", 500),
+    FaultKind.QUOTA: ("VcpuLimitExceeded", "You have requested more vCPU capacity than your limit allows.", 400),
+    FaultKind.DENIED: ("UnauthorizedOperation", "You are not authorized to perform this operation.", 403),
+    FaultKind.EXPIRED: ("RequestExpired", "Request has expired.", 400),
+    FaultKind.SKEWED: ("SignatureDoesNotMatch", "Signature not yet current: check the clock.", 403),
+    FaultKind.SERVER_ERROR: ("InternalError", "An internal error has occurred.", 500),
+    FaultKind.UNAVAILABLE: ("Unavailable", "The server is overloaded and cannot handle the request.", 503),
+    FaultKind.NOT_FOUND: ("InvalidInstanceID.NotFound", "The instance ID 'i-00000000000000000' does not exist", 400),
+}
+_OTHERS: _Words = {
+    FaultKind.THROTTLED: ("ThrottlingException", "Rate exceeded", 400),
+    FaultKind.NO_CAPACITY: ("InsufficientCapacityException", "There is not enough capacity.", 500),
+    FaultKind.QUOTA: ("ServiceQuotaExceededException", "A service quota was exceeded.", 402),
+    FaultKind.DENIED: ("AccessDeniedException", "User is not authorized to perform this action.", 403),
+    FaultKind.EXPIRED: ("ExpiredTokenException", "The security token included in the request is expired", 403),
+    FaultKind.SKEWED: ("InvalidSignatureException", "Signature not yet current: check the clock.", 403),
+    FaultKind.SERVER_ERROR: ("InternalServerException", "An internal error has occurred.", 500),
+    FaultKind.UNAVAILABLE: ("ServiceUnavailableException", "Try again later.", 503),
+    FaultKind.NOT_FOUND: ("ResourceNotFoundException", "There is no such resource.", 400),
+}
+_OF_QUERY: _Words = {
+    FaultKind.THROTTLED: ("Throttling", "Rate exceeded", 400),
+    FaultKind.DENIED: ("AccessDenied", "User is not authorized to perform this action.", 403),
+    FaultKind.EXPIRED: ("ExpiredToken", "The security token included in the request is expired", 403),
+    FaultKind.SERVER_ERROR: ("InternalFailure", "An internal error has occurred.", 500),
+    FaultKind.UNAVAILABLE: ("ServiceUnavailable", "Try again later.", 503),
+}
+_OF_S3: _Words = {
+    FaultKind.THROTTLED: ("SlowDown", "Please reduce your request rate.", 503),
+    FaultKind.DENIED: ("AccessDenied", "Access Denied", 403),
+    FaultKind.EXPIRED: ("ExpiredToken", "The provided token has expired.", 400),
+    FaultKind.SKEWED: ("RequestTimeTooSkewed", "The difference between the times is too large.", 403),
+    FaultKind.NOT_FOUND: ("NoSuchKey", "The specified key does not exist.", 404),
+}
+
+
+def denial_of(kind: FaultKind, service: str, code: str = "", retry_after: float | None = None) -> DenialError | None:
+    """A fault as a service says it; None for faults that are not errors. A code that is given stands in its place."""
+    own: _Words = {"s3": _OF_S3, "sts": _OF_QUERY}.get(service, {})
+    usual = _OTHERS if service in JSON_SERVICES else _EC2
+    found = own.get(kind) or usual.get(kind)
+    if found is None:
+        return None
+    headers = {} if retry_after is None else {"retry-after": f"{retry_after:g}"}
+    return DenialError(code or found[0], *found[1:], headers)
+
+
+Wire = dict[str, Any]
+"""What an operation takes or gives, by the names of the service model."""
+
+
+@lru_cache
+def service_model(service: str) -> Any:
+    """The model of a service: a ServiceModel of botocore."""
+    from botocore.loaders import Loader
+    from botocore.model import ServiceModel
+
+    return ServiceModel(Loader().load_service_model(service, "service-2"), service)
+
+
+@lru_cache
+def operation_at(service: str, uri: str) -> str:
+    """The operation behind a path, for services that say it in the path; empty where there is none."""
+    model = service_model(service)
+    found = [n for n in model.operation_names if model.operation_model(n).http.get("requestUri") == uri]
+    return str(found[0]) if found else ""
+
+
+DEFAULT_VPC = "vpc-" + "0" * 17
+DEFAULT_GROUP = "sg-" + "0" * 17
+
+
+def subnet_in(zone: str) -> str:
+    """The id of the default subnet of a zone, always the same."""
+    return "subnet-" + hashlib.sha256(zone.encode()).hexdigest()[:17]
+
 
 ACCOUNT = "123456789012"
 T = TypeVar("T")

@@ -12,10 +12,9 @@ from typing import Any
 from hcloud.fake.azure.shapes import shape
 from hcloud.fake.azure.wire import ArmRequest, Document, Refused, branch, text
 from hcloud.fake.faults import FaultPlan, Lag
-from hcloud.fake.images import Images
 from hcloud.fake.ledger import Rented
 from hcloud.fake.server import HttpAnswer, json_answer
-from hcloud.fake.world import FakeWorld
+from hcloud.fake.world import FakeWorld, Images
 
 LOCATION = "eastus"
 NAME = "hcloud"  # of the resource group and the network that each subscription has from the first

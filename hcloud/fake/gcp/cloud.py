@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 
 from hcloud.fake.faults import FaultKind, FaultRule, InterceptedRequest
-from hcloud.fake.gcp import billing, documents, instances, listing, monitoring, purchases
+from hcloud.fake.gcp import bill, documents, instances, listing, monitoring, purchases
 from hcloud.fake.gcp.catalog import region_of
 from hcloud.fake.gcp.operations import LONGEST_WAIT_SECONDS, check_request_id
 from hcloud.fake.gcp.wire.refusals import RefusalError, after_acting, before_acting, forbidden, unknown_resource
@@ -53,7 +53,7 @@ _HANDLERS: Mapping[str, Handler] = {
     "regionCommitments.list": purchases.commitments,
     "regionCommitments.insert": purchases.insert_commitment,
     "regionCommitments.get": purchases.commitment,
-    "services.skus.list": billing.skus,
+    "services.skus.list": bill.skus,
     "timeSeries.list": monitoring.time_series,
 }
 

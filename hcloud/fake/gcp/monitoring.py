@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from hcloud.fake.gcp.wire.refusals import invalid
 from hcloud.fake.gcp.world import LARGEST_POINTS, GcpRequest, GcpWorld
 from hcloud.fake.ledger import Rented
-from hcloud.fake.load import LoadSamples
+from hcloud.fake.world import LoadSamples
 
 LONGEST_FILTER = 2048
 _METRIC = re.compile(r'metric\.type = "compute\.googleapis\.com/instance/cpu/(utilization|reserved_cores)"')

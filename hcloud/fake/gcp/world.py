@@ -11,9 +11,8 @@ from hcloud.fake.gcp.catalog import GcpMachineType, GcpProject
 from hcloud.fake.gcp.operations import GcpOperation, GcpOperations, about
 from hcloud.fake.gcp.wire.refusals import unknown_resource
 from hcloud.fake.gcp.wire.routes import GcpRoute
-from hcloud.fake.images import Images
 from hcloud.fake.ledger import Rented
-from hcloud.fake.world import MAINTAINED, FakeWorld
+from hcloud.fake.world import MAINTAINED, FakeWorld, Images
 from hcloud.model.catalog import PurchaseOption
 
 LARGEST_PAGE, LARGEST_PRICE_PAGE, LARGEST_POINTS = 500, 5000, 100_000  # Google's own

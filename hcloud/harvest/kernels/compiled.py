@@ -16,8 +16,6 @@ INLINE = frozenset(("draw", "is_open", "is_free", "in_environment", "put_in", "c
 SET = KernelSet(
     "harvest.kernels.pool",
     "harvest.kernels.picking",
-    "harvest.kernels.searching",
-    "harvest.kernels.placing",
     "harvest.kernels.lasting",
     inline=INLINE.__contains__,
 )

@@ -32,7 +32,7 @@ from hcloud.harvest.hosts import (
     why_moves,
     why_waits,
 )
-from hcloud.harvest.tasks.graphs import dag_of, largest_of, slip_of
+from hcloud.harvest.tasks.dags import dag_of, largest_of, slip_of
 from hcloud.live.harvesting.gauge import Gauge
 from hcloud.live.harvesting.terms import HarvestTerms, settings_of
 from hcloud.live.operating.desk import OperatingDesk

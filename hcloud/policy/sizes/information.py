@@ -1,4 +1,8 @@
-"""M1: what is known of a job when it comes: its profile, or what its user asks for."""
+"""M1: what is known of a job when it comes, its profile or what its user asks for, and how much of a server it is given
+(Quasar §2, §3.3).
+
+A strategy need not state its sizing: then jobs get what the rule of ``information`` says.
+"""
 
 from __future__ import annotations
 
@@ -28,3 +32,27 @@ class Profiled(Information, of="information", name="profiled", informed=1):
 
 class Requested(Information, of="information", name="requested"):
     """Nothing is known but what users ask for."""
+
+
+class SizingRule(Rule):
+    """What every rule of sizing is."""
+
+
+class RequestedSizes(SizingRule, of="sizing", name="requested"):
+    """What users ask for, who miss what their jobs need, most of them by far (Quasar §1)."""
+
+    oversized_share: float = share("share of requests")
+    oversized_factor: float = number("times the need", 1, 1000)
+    undersized_share: float = share("share of requests")
+    undersized_factor: float = number("times below the need", 1, 1000)
+
+
+class ProfiledSizes(SizingRule, of="sizing", name="profiled"):
+    """What jobs need, known without error."""
+
+
+class TargetSizes(SizingRule, of="sizing", name="target", by_rows=1):
+    """What the target of each job takes by the classified rows of its application, which err."""
+
+    row_error: float = number("standard deviation of the logarithm", 0, 1)
+    headroom: float = number("share above what the target takes", 0, 10, "on_top")

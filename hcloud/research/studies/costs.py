@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import get_args
 
 from hcloud.research.studies import figures as fig
-from hcloud.research.studies import judge
+from hcloud.research.studies import report
 from hcloud.research.studies.bench import HIGH, HYBRIDS, LOW, SCENARIOS, STATIC, STRATEGIES, Case, StudyBench
 from hcloud.research.studies.report import (
     Claim,
@@ -40,11 +40,11 @@ def cost(bench: StudyBench) -> StudyReport:
                 marks.append(PictureMark(f"{scenario}, {told}", name, at, (made.mean, made.low, made.high)))
     over = {
         n: WrittenInterval.of(
-            judge.ratio(*(bench.values(Case(HIGH, n, profiled=p), fig.per_hour) for p in (False, True)))
+            report.ratio(*(bench.values(Case(HIGH, n, profiled=p), fig.per_hour) for p in (False, True)))
         )
         for n in STRATEGIES
     }
-    claims = (judge.silent(("Fig 8.21", "cost without over with information, high variability"), judge.listed(over)),)
+    claims = (report.silent(("Fig 8.21", "cost without over with information, high variability"), report.listed(over)),)
     about = (
         "Reserve amortised over its year at a ratio of on-demand to reserved of 2.74. Per hour of work is what the "
         "jobs would have taken without waiting; per hour of the strategy's own makespan rewards slowness."
@@ -109,17 +109,17 @@ def _crossings(bench: StudyBench, scenario: str) -> tuple[list[float], list[floa
 
 def _ratio_claims(ends: dict[str, tuple[list[float], list[float]]]) -> list[Claim]:
     said = "above some ratio within the 0.01 to 4 that is shown SR is cheapest"
-    claims = [judge.at_most(("§8.5.1", f"{said}: {s}"), ends[s][1], RESERVED_TOP) for s in SCENARIOS]
+    claims = [report.at_most(("§8.5.1", f"{said}: {s}"), ends[s][1], RESERVED_TOP) for s in SCENARIOS]
     for more, less in ((LOW, STATIC), (HIGH, LOW)):
         told = f"this ratio grows with variability: {more} against {less}"
-        claims.append(judge.above(("§8.5.1", told), ends[more][1], ends[less][1]))
+        claims.append(report.above(("§8.5.1", told), ends[more][1], ends[less][1]))
     for scenario in (LOW, HIGH):
-        factor = judge.ratio(ends[scenario][1], ends[scenario][0])
+        factor = report.ratio(ends[scenario][1], ends[scenario][0])
         told = f"a hybrid is cheapest over a wide range, last over first ratio: {scenario}"
-        claims.append(judge.at_least(("§8.5.1", told), factor, judge.WIDE))
-    factor = judge.ratio(ends[STATIC][1], ends[STATIC][0])
+        claims.append(report.at_least(("§8.5.1", told), factor, report.WIDE))
+    factor = report.ratio(ends[STATIC][1], ends[STATIC][0])
     claims.append(
-        judge.silent(
+        report.silent(
             ("§8.5.1", "the same range in the static scenario (below 1: never the cheapest)"),
             str(WrittenInterval.of(factor)),
         )
@@ -142,14 +142,14 @@ def duration(bench: StudyBench) -> StudyReport:
             row = {n: WrittenInterval.of(of[weeks, n]) for n in STRATEGIES}
             rows.append(_ratio_row(weeks, row))
         tables.append(StudyTable(f"{scenario}: thousands of dollars", ("weeks", *STRATEGIES, "cheapest"), tuple(rows)))
-    twice = judge.ratio(*(_after(bench, Case(HIGH, "SR"), w) for w in (53, 52)))
+    twice = report.ratio(*(_after(bench, Case(HIGH, "SR"), w) for w in (53, 52)))
     firsts = {s: [_first_week(bench, s, at) for at in range(len(bench.seeds))] for s in SCENARIOS}
     told = ", ".join(f"{s} {WrittenInterval.of(weeks)}" for s, weeks in firsts.items())
     claims = (
-        judge.near(
+        report.near(
             ("§8.2.3", "the reserve is charged twice past 52 weeks (by construction): SR, 53 over 52"), 2, twice
         ),
-        judge.silent(("§8.5.1", "the week from which SR is cheapest in total within its first year"), told),
+        report.silent(("§8.5.1", "the week from which SR is cheapest in total within its first year"), told),
     )
     about = (
         "The same two hours again and again: the cumulative reading, in which a term is prepaid whole, beside the "
@@ -181,15 +181,15 @@ def pricing(bench: StudyBench) -> StudyReport:
             of = {m: [float(bill(run.measures.cost, bench.shop, bench.pool(case), model=m).per_hour)
                       for run in bench.runs(case)] for m in MODELS}  # fmt: skip
             rows.append((name, *(str(WrittenInterval.of(of[m])) for m in MODELS)))
-            over[scenario, name] = judge.ratio(of[SUSTAINED], of[ALWAYS_ON])
+            over[scenario, name] = report.ratio(of[SUSTAINED], of[ALWAYS_ON])
             marks += [PictureMark(f"{scenario}, {m}", name, at, (i.mean, i.low, i.high))
                       for m in MODELS for i in [WrittenInterval.of(of[m])]]  # fmt: skip
         tables.append(StudyTable(f"{scenario}: $ an hour of work", ("", *MODELS), tuple(rows)))
     used = {n: WrittenInterval.of(over[HIGH, n]) for n in STRATEGIES}
     claims = (
-        judge.near(("price list", "sustained use takes 30 % off servers that are always on: SR, gce over azure"),
+        report.near(("price list", "sustained use takes 30 % off servers that are always on: SR, gce over azure"),
                    0.7, over[HIGH, "SR"]),
-        judge.silent(("§8.5.3", "gce over azure, high variability"), judge.listed(used)),
+        report.silent(("§8.5.3", "gce over azure, high variability"), report.listed(used)),
     )  # fmt: skip
     about = (
         "Under gce and azure there is no reserve: its servers are always-on on-demand instances. The discount of gce "
@@ -214,7 +214,7 @@ def demand(bench: StudyBench) -> StudyReport:
             winners.append(f"{name}: {order[0]} {written(of[order[0]].mean)}")
         headings = ("demand", *STRATEGIES, "order")
         tables.append(StudyTable(f"{scenario}: $ an hour of work", headings, tuple(rows)))
-        claims.append(judge.silent(("§8.2.1", f"cheapest strategy by demand curve, {scenario}"), "; ".join(winners)))
+        claims.append(report.silent(("§8.2.1", f"cheapest strategy by demand curve, {scenario}"), "; ".join(winners)))
     about = (
         "The text gives least, most and mean demand; the curve between is ours. Here its mean or its peaks (the part "
         "above the mean) are 10 % higher or lower, and reserves are sized for what is then stated."

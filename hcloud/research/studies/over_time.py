@@ -9,7 +9,7 @@ from hcloud.policy.limits import Feedback
 from hcloud.policy.records import Reals
 from hcloud.policy.registry import rule_of
 from hcloud.research.studies import figures as fig
-from hcloud.research.studies import judge
+from hcloud.research.studies import report
 from hcloud.research.studies.bench import HIGH, LOW, SCENARIOS, STRATEGIES, Case, StudyBench
 from hcloud.research.studies.report import Claim, Picture, PictureMark, StudyReport, WrittenInterval
 from hcloud.sim.run import RunOutcome
@@ -36,13 +36,13 @@ def allocation(bench: StudyBench) -> StudyReport:
     }
     tables = tuple(fig.table(bench, s, {n: Case(s, n) for n in STRATEGIES}, readings) for s in SCENARIOS)
     told = {n: WrittenInterval.of(bench.values(Case(HIGH, n), fig.utilisation)) for n in ("SR", "HF", "HM")}
-    got = "mean use of the reserve, %: " + judge.listed(told)
+    got = "mean use of the reserve, %: " + report.listed(told)
     pictures = (
         Picture("allocation", "vCPUs allocated, high variability", "areas", "minutes", "vCPUs", tuple(marks)),
         Picture("heat", "Use of each reserved server, high variability", "heat", "minutes", "server", tuple(heat)),
     )
     about = f"The pictures show the run at seed {bench.seeds[0]}, the tables all seeds."
-    claims = (judge.silent(("§8.5.4", "how busy the reserve is"), got),)
+    claims = (report.silent(("§8.5.4", "how busy the reserve is"), got),)
     return StudyReport("allocation", "10. Allocation over time and use of the reserve", about, tables, claims, pictures)
 
 
@@ -96,12 +96,12 @@ def _application_claims(outcomes: list[RunOutcome]) -> list[Claim]:
     services, batch_out, sizes, batch_sizes = (list(v) for v in zip(*surge, strict=True))
     section = "Fig 8.19"
     return [
-        judge.at_least(
+        report.at_least(
             (section, "the reserve holds everything up to the soft limit, % of those jobs"), early, EVERYTHING
         ),
-        judge.at_least((section, "then services take most of the reserve, % of its use in the surge"), services, 50),
-        judge.at_least((section, "and batch goes on demand, % of its vCPUs in the surge"), batch_out, 50),
-        judge.above(
+        report.at_least((section, "then services take most of the reserve, % of its use in the surge"), services, 50),
+        report.at_least((section, "and batch goes on demand, % of its vCPUs in the surge"), batch_out, 50),
+        report.above(
             (section, "services on demand are on larger instances, mean vCPUs against batch"), sizes, batch_sizes
         ),
     ]

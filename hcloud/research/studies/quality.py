@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hcloud.research.studies import figures as fig
-from hcloud.research.studies import judge
+from hcloud.research.studies import report
 from hcloud.research.studies.bench import (
     HIGH,
     HYBRIDS,
@@ -57,7 +57,7 @@ def calibrated(bench: StudyBench, changes: tuple[str, ...] = ()) -> Calibrated:
         return bench.values(Case(scenario, name, changes), figure)
 
     def against_reserved(name: str, figure: Figure) -> list[list[float]]:
-        return [judge.ratio(values(s, name, figure), values(s, "SR", figure)) for s in (LOW, HIGH)]
+        return [report.ratio(values(s, name, figure), values(s, "SR", figure)) for s in (LOW, HIGH)]
 
     def lost(figure: Figure) -> list[float]:
         return [100 * (1 - kept) for kept in _means([v for n in HYBRIDS for v in against_reserved(n, figure)])]
@@ -73,11 +73,11 @@ def calibration(bench: StudyBench) -> StudyReport:
     parts = {"batch jobs": WrittenInterval.of(made.lost_batch), "services": WrittenInterval.of(made.lost_services)}
     told = ", ".join(f"{kind} {interval}" for kind, interval in parts.items())
     claims = (
-        judge.near(("§8.1, §8.3.4", "calibrated: completion time of batch jobs, OdM over SR"), 2.2, made.slower),
-        judge.near(("§8.1, §8.4.3", "calibrated: performance the hybrids lose against SR, in %"), 8, made.lost),
-        judge.silent(("§8.1, §8.4.3", "the same, each kind of job by itself, in %"), told),
-        judge.near(("§8.3.4", "calibrated: tail of services, OdM over SR, low variability"), 24, made.tails[LOW]),
-        judge.near(("§8.3.4", "calibrated: the same, high variability"), 42, made.tails[HIGH]),
+        report.near(("§8.1, §8.3.4", "calibrated: completion time of batch jobs, OdM over SR"), 2.2, made.slower),
+        report.near(("§8.1, §8.4.3", "calibrated: performance the hybrids lose against SR, in %"), 8, made.lost),
+        report.silent(("§8.1, §8.4.3", "the same, each kind of job by itself, in %"), told),
+        report.near(("§8.3.4", "calibrated: tail of services, OdM over SR, low variability"), 24, made.tails[LOW]),
+        report.near(("§8.3.4", "calibrated: the same, high variability"), 42, made.tails[HIGH]),
     )
     return StudyReport("calibration", "What was calibrated", _ABOUT_CALIBRATION, (), claims)
 
@@ -120,20 +120,20 @@ def _performance_claims(bench: StudyBench) -> list[Claim]:
     for scenario in SCENARIOS:
         of = {name: bench.values(Case(scenario, name), fig.batch_mean) for name in STRATEGIES}
         claims += [
-            judge.above(("§8.1", f"SR performs better than {name}: batch jobs, {scenario}"), of["SR"], of[name])
+            report.above(("§8.1", f"SR performs better than {name}: batch jobs, {scenario}"), of["SR"], of[name])
             for name in ("OdF", "OdM")
         ]
     moved = {name: bench.values(Case(HIGH, name), fig.moved) for name in STRATEGIES}
     said = ("§8.5.2", "rescheduling is very rare with {}, % of jobs, high variability")
     claims += [
-        judge.at_most((said[0], said[1].format(name)), moved[name], judge.RARE * 100)
+        report.at_most((said[0], said[1].format(name)), moved[name], report.RARE * 100)
         for name in STRATEGIES
         if name != "OdM"
     ]
-    claims.append(judge.above(("§8.5.2", "and more frequent with OdM (against HM)"), moved["OdM"], moved["HM"]))
+    claims.append(report.above(("§8.5.2", "and more frequent with OdM (against HM)"), moved["OdM"], moved["HM"]))
     told = {n: bench.interval(Case(HIGH, n, profiled=False), fig.batch_mean) for n in STRATEGIES}
-    claims.append(judge.silent(("Figs 8.4, 8.10", "batch performance without information, high variability, %"),
-                               judge.listed(told)))  # fmt: skip
+    claims.append(report.silent(("Figs 8.4, 8.10", "batch performance without information, high variability, %"),
+                               report.listed(told)))  # fmt: skip
     return claims
 
 
@@ -174,7 +174,7 @@ def q90(bench: StudyBench) -> StudyReport:
     got = f"mean tail with HM, high variability: guarantee {pair[0]}, literal {pair[1]}"
     about = "Q90 read as the quality that 90 % of a type's instances reach (our default), and as the 0.90 quantile."
     return StudyReport(
-        "q90", "Two readings of Q90", about, (table,), (judge.silent(("§8.4.2", "which is meant"), got),)
+        "q90", "Two readings of Q90", about, (table,), (report.silent(("§8.4.2", "which is meant"), got),)
     )
 
 
@@ -215,7 +215,7 @@ def mapping(bench: StudyBench) -> StudyReport:
     claims = [claim for h in HYBRIDS for claim in _policy_claims(bench, h, {p: cases[h, p] for p in POLICIES})]
     spans = {h: _span([bench.values(cases[h, p], _rented_batch) for p in POLICIES]) for h in HYBRIDS}
     said = ("§8.4.2", "the policy matters more for HM: span of batch on demand over P1-P8, in points")
-    claims.append(judge.above(said, spans["HM"], spans["HF"]))
+    claims.append(report.above(said, spans["HM"], spans["HF"]))
     marks = []
     for (h, p), case in cases.items():
         for series, figure in (("reserved", _own_batch), ("on demand", _rented_batch)):
@@ -243,13 +243,13 @@ def _policy_claims(bench: StudyBench, hybrid: str, cases: dict[str, Case]) -> li
     for p, limit in (("P5", 50), ("P6", 70)):
         told = f"{hybrid}, static limit of {limit} % ({p}): "
         claims += [
-            judge.at_least(("§8.4.2", f"{told}near-optimal on reserved, batch %"), own[p], NEAR_OPTIMAL),
-            judge.above(("§8.4.2", f"{told}poor on demand, batch % of P8 against it"), rented["P8"], rented[p]),
-            judge.above(("§8.4.2", f"{told}costly, $ an hour against P8"), cost[p], cost["P8"]),
+            report.at_least(("§8.4.2", f"{told}near-optimal on reserved, batch %"), own[p], NEAR_OPTIMAL),
+            report.above(("§8.4.2", f"{told}poor on demand, batch % of P8 against it"), rented["P8"], rented[p]),
+            report.above(("§8.4.2", f"{told}costly, $ an hour against P8"), cost[p], cost["P8"]),
         ]
     told = f"{hybrid}, static limit of 90 % (P7): reserved degraded, "
-    claims.append(judge.above(("§8.4.2", f"{told}batch % of P8 against it"), own["P8"], own["P7"]))
-    claims.append(judge.above(("§8.4.2", f"{told}tail against P8"), tail["P7"], tail["P8"]))
+    claims.append(report.above(("§8.4.2", f"{told}batch % of P8 against it"), own["P8"], own["P7"]))
+    claims.append(report.above(("§8.4.2", f"{told}tail against P8"), tail["P7"], tail["P8"]))
     return claims
 
 
@@ -273,4 +273,4 @@ def at_once(bench: StudyBench) -> StudyReport:
     got = "per use, high variability: " + ", ".join(f"{n} {written(i.mean)} %" for n, i in told.items())
     about = "An instance that behaved badly is released as soon as its jobs have ended. The text allows two readings."
     return StudyReport("released-at-once", "Instances released at once", about, tables,
-                  (judge.silent(("§8.3.2", "share of instances released at once"), got),))  # fmt: skip
+                  (report.silent(("§8.3.2", "share of instances released at once"), got),))  # fmt: skip

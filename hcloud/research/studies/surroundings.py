@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from hcloud.research.studies import figures as fig
-from hcloud.research.studies import judge
+from hcloud.research.studies import report
 from hcloud.research.studies.bench import HIGH, HYBRIDS, STRATEGIES, Case, Figure, StudyBench
 from hcloud.research.studies.report import Claim, Picture, StudyReport, WrittenInterval
 
@@ -22,7 +22,9 @@ def spin_up(bench: StudyBench) -> StudyReport:
     cases = {(x, n): Case(HIGH, n, (f"cloud.spin_up=x{x:g}",)) for x in SPIN_UPS for n in STRATEGIES}
     claims = [_flat(bench, cases, "SR", ("Table 8.3", "SR has no spin-up (by construction)"), (0.0, 8.0))]
     for title, figure in fig.SWEPT.items():
-        claims.append(judge.silent(("§8.5", f"{title}, eight times slower"), _change(bench, cases, figure, (1.0, 8.0))))
+        claims.append(
+            report.silent(("§8.5", f"{title}, eight times slower"), _change(bench, cases, figure, (1.0, 8.0)))
+        )
     tables = fig.swept(bench, cases, "spin-up", [f"x{x:g}" for x in SPIN_UPS])
     picture = Picture("spin-up", "Spin-up", "lines", "times the usual spin-up", "", fig.curves(bench, cases))
     about = "High variability; the usual spin-up is 15 to 21 s in the mean, by size. Retention stays a multiple of it."
@@ -39,14 +41,14 @@ def external_load(bench: StudyBench) -> StudyReport:
     }
     claims = [_flat(bench, cases, name, words, (0.0, 1.0)) for name, words in said.items()]
     before, after = (bench.values(cases[x, "OdF"], fig.tail_worst) for x in (0.0, 1.0))
-    claims.append(judge.changed_by_at_most(("Table 8.3", "the same, tail of services (p95)"), before, after))
+    claims.append(report.changed_by_at_most(("Table 8.3", "the same, tail of services (p95)"), before, after))
     for read, words in ((fig.batch_worst, "batch, 95 % reach"), (fig.batch_mean, "batch, mean")):
         before, after = (bench.values(cases[x, "OdM"], read) for x in (0.0, 1.0))
         claims.append(
-            judge.above(("Table 8.3", f"OdM suffers from external load, 0 against 100 %: {words}"), before, after)
+            report.above(("Table 8.3", f"OdM suffers from external load, 0 against 100 %: {words}"), before, after)
         )
     for title, figure in fig.SWEPT.items():
-        claims.append(judge.silent(("§8.5", f"{title}, 0 to 100 % load"), _change(bench, cases, figure, (0.0, 1.0))))
+        claims.append(report.silent(("§8.5", f"{title}, 0 to 100 % load"), _change(bench, cases, figure, (0.0, 1.0))))
     tables = fig.swept(bench, cases, "load", [f"{x:.1%}" for x in LOADS])
     marks = fig.curves(bench, cases)
     picture = Picture("external-load", "External load", "lines", "load of the other slices", "", marks)
@@ -91,22 +93,22 @@ def _retention_claims(bench: StudyBench, probed: Cases, blind: Cases) -> list[Cl
     claims = []
     for name in STRATEGIES[1:]:
         batch = [bench.values(probed[x, name], fig.batch_mean) for x in (10.0, 0.0)]
-        claims.append(judge.above(("Fig 8.15", f"no retention hurts: batch, mean, {name}, x10 against x0"), *batch))
+        claims.append(report.above(("Fig 8.15", f"no retention hurts: batch, mean, {name}, x10 against x0"), *batch))
         tails = [bench.values(probed[x, name], fig.tail_worst) for x in (0.0, 10.0)]
-        claims.append(judge.above(("Fig 8.15", f"no retention hurts: tail p95, {name}, x0 against x10"), *tails))
+        claims.append(report.above(("Fig 8.15", f"no retention hurts: tail p95, {name}, x0 against x10"), *tails))
     for name in ("OdF", "OdM"):
         costs = [bench.values(probed[x, name], fig.per_hour) for x in (300.0, 10.0)]
-        claims.append(judge.above(("Fig 8.15", f"longer retention costs more: {name}, x300 against x10"), *costs))
+        claims.append(report.above(("Fig 8.15", f"longer retention costs more: {name}, x300 against x10"), *costs))
     claims.append(_flat(bench, probed, "SR", ("Fig 8.15", "SR is unchanged (by construction)"), (0.0, 300.0)))
     for name in HYBRIDS:
         before, after = (bench.values(probed[x, name], fig.per_hour) for x in (10.0, 300.0))
         said = ("Fig 8.15", f"the cost of hybrids changes little: {name}, x10 to x300")
-        claims.append(judge.changed_by_at_most(said, before, after, judge.SLIGHT))
+        claims.append(report.changed_by_at_most(said, before, after, report.SLIGHT))
     for name in ("OdM", "HM"):
         for cases, told in ((blind, "without probing"), (probed, "with probing")):
             batch = [bench.values(cases[x, name], fig.batch_mean) for x in (10.0, 300.0)]
             said = ("Fig 8.15", f"too long hurts slightly: batch, mean, {name}, x10 to x300, {told}")
-            claims.append(judge.slightly_below(said, *batch))
+            claims.append(report.slightly_below(said, *batch))
     return claims
 
 
@@ -120,7 +122,7 @@ def sensitive(bench: StudyBench) -> StudyReport:
         for t in fig.swept(bench, batch, "sensitive", names)
     )
     claims = [
-        judge.silent(("§8.5", f"{title}, 0 to 100 % sensitive"), _levels(bench, kinds, figure, (0.2, 0.8)))
+        report.silent(("§8.5", f"{title}, 0 to 100 % sensitive"), _levels(bench, kinds, figure, (0.2, 0.8)))
         for title, figure in fig.SWEPT.items()
     ]
     pictures = tuple(
@@ -140,17 +142,17 @@ def sensitive(bench: StudyBench) -> StudyReport:
 
 def _flat(bench: StudyBench, cases: Cases, name: str, said: tuple[str, str], ends: tuple[float, float]) -> Claim:
     before, after = (bench.values(cases[x, name], fig.batch_worst) for x in ends)
-    return judge.changed_by_at_most((said[0], f"{said[1]}: batch, 95 % reach"), before, after)
+    return report.changed_by_at_most((said[0], f"{said[1]}: batch, 95 % reach"), before, after)
 
 
 def _change(bench: StudyBench, cases: Cases, figure: Figure, ends: tuple[float, float]) -> str:
     made = {}
     for name in STRATEGIES:
         before, after = (bench.values(cases[x, name], figure) for x in ends)
-        made[name] = judge.percent(judge.relative(before, after).mean)
+        made[name] = report.percent(report.relative(before, after).mean)
     return ", ".join(f"{name} {change}" for name, change in made.items())
 
 
 def _levels(bench: StudyBench, cases: Cases, figure: Figure, ends: tuple[float, float]) -> str:
-    told = (judge.listed({n: WrittenInterval.of(bench.values(cases[x, n], figure)) for n in STRATEGIES}) for x in ends)
+    told = (report.listed({n: WrittenInterval.of(bench.values(cases[x, n], figure)) for n in STRATEGIES}) for x in ends)
     return "; ".join(f"at {x:.0%}: {words}" for x, words in zip(ends, told, strict=True))

@@ -10,17 +10,14 @@ from hcloud.kernel_cache import KernelSet
 
 PLAIN_WORK = 30_000
 """Server-ticks that plain Python goes through in less time than numba takes to import and load its cache."""
-ENTRY = "sim.harvesting.ticks.go_through"
+ENTRY = "sim.harvesting.dispatching.go_through"
 INLINE = frozenset(("spare", "in_use", "containers", "note_load", "note_broken", "room_now", "memory_now", "draw"))
 SET = KernelSet(
     "harvest.kernels.pool",
     "harvest.kernels.choosing",
     "harvest.kernels.holding",
-    "sim.harvesting.ending",
     "sim.harvesting.serving",
-    "sim.harvesting.tree",
     "sim.harvesting.dispatching",
-    "sim.harvesting.ticks",
     inline=INLINE.__contains__,
 )
 

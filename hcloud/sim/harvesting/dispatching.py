@@ -1,13 +1,61 @@
-"""Jobs that come are put on classes of servers, and their tasks on servers of these, in the order of the jobs."""
+"""The loop over ticks: jobs that come are put on classes of servers, and their tasks on servers of these, in the order
+of the jobs; a server is drawn by a tree of sums."""
 
 from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
 
 from hcloud.harvest.kernels.choosing import choose
 from hcloud.harvest.kernels.holding import containers, is_beyond, length_of, spare
 from hcloud.harvest.kernels.pool import draw
-from hcloud.sim.harvesting.ending import move, open_row
-from hcloud.sim.harvesting.tree import before, change, found_at, plant
+from hcloud.sim.harvesting.serving import end_rented, move, open_row, serve
 from hcloud.sim.harvesting.world import ACTIVE, ASIDE, NEVER, NEXT_JOB, ON_DEMAND, RENTED, WAITING, IdleWorld
+
+Ints = npt.NDArray[np.int64]
+
+
+def plant(tree: Ints, weight: Ints) -> None:
+    """Make the tree (one longer) of all weights."""
+    count = len(weight)
+    tree[0] = 0
+    for at in range(count):
+        tree[at + 1] = weight[at]
+    for at in range(1, count + 1):
+        above = at + (at & -at)
+        if above <= count:
+            tree[above] += tree[at]
+
+
+def change(tree: Ints, weight: Ints, one: int, to: int) -> None:
+    """Give one another weight."""
+    by = to - weight[one]
+    weight[one] = to
+    at = one + 1
+    while at < len(tree):
+        tree[at] += by
+        at += at & -at
+
+
+def before(tree: Ints, one: int) -> int:
+    """The weights of all before one, added up."""
+    total, at = 0, one
+    while at > 0:
+        total += tree[at]
+        at -= at & -at
+    return total
+
+
+def found_at(tree: Ints, height: int, total: int) -> int:
+    """The one at which the weights, added up, first exceed a total; ``height`` is the largest power of two in it."""
+    at, step = 0, height
+    while step > 0:
+        if at + step < len(tree) and tree[at + step] <= total:
+            at += step
+            total -= tree[at]
+        step //= 2
+    return at
+
 
 _NOBODY = -1
 
@@ -220,3 +268,14 @@ def rent(w: IdleWorld, row: int, now: float) -> None:
             w.tally[ON_DEMAND] += 1
             w.tally[WAITING] -= 1
         work.waiting[row, kills] = 0
+
+
+def go_through(w: IdleWorld, begin: int, until: int) -> None:
+    """All ticks from one on and before another. What is seen in a tick acts at its end."""
+    for at in range(begin, until):
+        serve(w, at)
+        end_rented(w, float((at + 1) * w.rules.tick))
+        arrive(w, at)
+        if w.rules.slips == 1 and at % w.rules.look == 0:
+            look_for_slips(w, float((at + 1) * w.rules.tick))
+        dispatch(w, at)

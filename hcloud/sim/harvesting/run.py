@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -41,16 +41,14 @@ _AT_ONCE = 4_000_000
 """Ours: server-ticks that take less than a second; each step beside looks at all tables."""
 
 
-def run_ticks(w: IdleWorld, ticks: int, advance: Callable[[float], None] | None = None) -> None:
-    """Go through all ticks, in steps so that progress can be shown; a short run that shows none in one."""
+def run_ticks(w: IdleWorld, ticks: int) -> None:
+    """Go through all ticks, in steps, between which Ctrl-C is heard; a short run in one."""
     servers, step = len(w.hosts.cores), max(-(-ticks // _STEPS), 1)
-    if advance is None and servers * ticks <= _AT_ONCE:
+    if servers * ticks <= _AT_ONCE:
         step = max(ticks, 1)
     for begin in range(0, ticks, step):
         until = min(begin + step, ticks)
         compiled.go_through(servers * (until - begin))(w, begin, until)
-        if advance:
-            advance(until / ticks)
 
 
 def run_system(

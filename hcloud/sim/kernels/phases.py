@@ -1,5 +1,5 @@
 """What happens to running jobs that are watched or change: a phase begins, a job is measured anew and looked after,
-goes on after a move; and some are measured before anybody suffers (Paragon §3.4)."""
+goes on after a move or gets a server beside; and some are measured before anybody suffers (Paragon §3.4)."""
 
 from __future__ import annotations
 
@@ -8,18 +8,20 @@ import math
 from hcloud.control.controller import reclassify
 from hcloud.control.losses import shut
 from hcloud.control.pieces import is_piece
-from hcloud.control.ranks import CHECK
+from hcloud.control.ranks import ARRIVAL, CANCEL, CHECK
 from hcloud.control.searching.candidates import may_run_on
+from hcloud.control.searching.renting import rented_as
 from hcloud.control.servers.tenancy import runs_jobs
 from hcloud.control.state import CLOSED, OWN, UP, Control
 from hcloud.control.watching.adjusting import adjust
+from hcloud.control.watching.copying import arrive_as_copy
 from hcloud.policy.adjusting import MOST_POINTS, due_at, refold
 from hcloud.policy.codes import SCALE
 from hcloud.policy.placing.placement import RESOURCES
 from hcloud.policy.records import Ints
-from hcloud.sim.kernels.beside import change_servers
 from hcloud.sim.kernels.heap import has_more, push
 from hcloud.sim.kernels.interference import join, part
+from hcloud.sim.kernels.moving import fill_copy
 from hcloud.sim.kernels.obeying import advance, note, obey
 from hcloud.sim.kernels.progress import DONE, begin, performance_now, review, settle
 from hcloud.sim.kernels.watches import expect_look, expect_phase, looked_until, rows_beside, write_back
@@ -36,6 +38,35 @@ from hcloud.sim.kernels.world import (
     SimulatedWorld,
     TaskWatch,
 )
+
+
+def change_servers(w: SimulatedWorld, number: int, now: float) -> None:
+    """Do what the controller wants of the servers of a service."""
+    mine = w.control.watched[number]
+    add, drop = mine.to_add, mine.to_drop - 1
+    mine.to_add, mine.to_drop = 0, 0
+    if add > 0:
+        _add(w, number, add, now)
+    elif drop >= 0:
+        w.tally.dropped += 1
+        push(w, now, CANCEL, drop, 0)
+
+
+def _add(w: SimulatedWorld, number: int, cores: int, now: float) -> None:
+    """A row for another server comes, if there is room at once: it never waits."""
+    copy = fill_copy(w, number)
+    if copy < 0:
+        return
+    w.control.jobs[copy].kind = rented_as(w.control, copy, cores)
+    w.control.jobs[copy].ask = cores
+    note(w, (ARRIVAL, copy, -1, cores, number + 1), 0.0)
+    arrive_as_copy(w.control, copy, number, now)
+    obey(w, now)
+    if w.control.jobs[copy].server < 0:
+        push(w, now, CANCEL, copy, 0)
+    else:
+        w.tally.added += 1
+
 
 _POINTS = 100
 """What two scores are packed with into one number of a journal's line."""

@@ -15,72 +15,19 @@ from hcloud.kernel_cache import KernelSet
 from hcloud.kernel_objects import KeptKernel
 
 OUT_OF_LINE = frozenset(
-    {"simulate", "leave", "drain", "begin", "review", "seat", "unseat", "find", "wait_of", "obey", "map_job", "rent"}
-    | {"hold_back", "is_held", "overdue", "queue_up", "recount", "free_for", "expected", "best_of_busy"}
-    | {"decide_on", "entrust", "take_over"}
-    | {"rank_server", "take_out", "cut_pools", "refit", "tabulate", "fitted", "log_survival", "dispatch", "_place_in"}
-    | {"join", "schedule", "_find_chances", "leaving_time", "survives", "admit", "wake_up"}
-    | {
-        "adjust",
-        "move",
-        "look_after",
-        "rated",
-        "expect_look",
-        "expect_phase",
-        "measure_anew",
-        "begin_alone",
-        "_end_alone",
-        "shut",
-        "_suspect",
-        "_tell",
-        "next_step",
-        "_sweep",
-    }
-    | {"_serve", "_search", "_sit", "leave_line", "insert", "_put_in", "_enter", "_leave", "best_fit", "join_own"}
-    | {"_start_queued", "reserved_for", "_find_by_rank", "best_by_filters", "best_of_all", "best_by_ranking"}
-    | {
-        "_rank",
-        "_first_of_probes",
-        "_first_proposed",
-        "serve",
-        "seen",
-        "note_change",
-        "_commit",
-        "sample",
-        "best_candidate",
-        "passes",
-        "_is_passed",
-        "_list_fitting",
-        "_passed_from",
-        "_relax_by",
-        "_best_passing",
-        "best_for_brief",
-        "_by_chance",
-        "put_on_ring",
-        "take_off_ring",
-        "hashed_place",
-        "draw",
-        "begin_draws",
-        "audit",
-        "colocation_loss",
-        "contention",
-        "tenants_in_the_way",
-        "choose_servers",
-        "pieces_of",
-        "leave_ring",
-        "forget_choice",
-        "turn_pieces_away",
-        "_sit",
-        "_stop",
-        "stop_piece",
-        "settle_pieces",
-        "seat_chosen",
-        "rent_pieces",
-        "begin_pieces_anew",
-        "begin_together",
-        "release",
-        "_come",
-    }
+    """
+    simulate leave drain begin review seat unseat find wait_of obey map_job rent hold_back is_held overdue
+    queue_up recount free_for expected best_of_busy decide_on entrust take_over rank_server take_out cut_pools
+    refit tabulate fitted log_survival dispatch _place_in join schedule _find_chances leaving_time survives admit
+    wake_up adjust move look_after rated expect_look expect_phase measure_anew begin_alone _end_alone shut
+    _suspect _tell next_step _sweep _serve _search _sit leave_line insert _put_in _enter _leave best_fit join_own
+    _start_queued reserved_for _find_by_rank best_by_filters best_of_all best_by_ranking _rank _first_of_probes
+    _first_proposed serve seen note_change _commit sample best_candidate passes _is_passed _list_fitting
+    _passed_from _relax_by _best_passing best_for_brief _by_chance put_on_ring take_off_ring hashed_place draw
+    begin_draws audit colocation_loss contention tenants_in_the_way choose_servers pieces_of leave_ring
+    forget_choice turn_pieces_away _stop stop_piece settle_pieces seat_chosen rent_pieces begin_pieces_anew
+    begin_together release _come
+    """.split()  # noqa: SIM905 -- a list would take a line a name
 )
 """Kernels that are called from several places and are too long to be repeated there; all others are put in line."""
 
@@ -96,7 +43,6 @@ SET = KernelSet(
     "policy.placing.colocation",
     "policy.mapping",
     "policy.waiting.busy",
-    "policy.waiting.freeing",
     "policy.waiting.classes",
     "control.pieces",
     "control.servers.shelves",
@@ -139,7 +85,6 @@ SET = KernelSet(
     "sim.kernels.moving",
     "sim.kernels.gangs",
     "sim.kernels.obeying",
-    "sim.kernels.beside",
     "sim.kernels.phases",
     "sim.kernels.stragglers",
     "sim.kernels.faults",

@@ -1,8 +1,9 @@
-"""Strategies compared over one workload: what is kept of their runs, intervals over seeds, and the front."""
+"""Strategies compared over one workload, and sweeps: what is kept of their runs, intervals over seeds, and the
+front."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
@@ -11,6 +12,7 @@ from hcloud.planning.strategies.choice import unbeaten
 from hcloud.policy.records import Reals
 from hcloud.sim.outcomes.interval import Interval
 from hcloud.sim.outcomes.measure import Measures
+from hcloud.sim.setup.grid import SweepGrid
 from hcloud.sim.setup.scenarios import ScenarioCheck
 from hcloud.sim.setup.shop import Shop
 
@@ -139,3 +141,26 @@ def with_front(made: Sequence[ComparedStrategy]) -> list[ComparedStrategy]:
     front = unbeaten([(c.interval(dollars_per_hour).mean, c.interval(kept_qos).mean) for c in able])
     best = {c.name for c, told in zip(able, front, strict=True) if told}
     return [replace(c, on_front=c.name in best) for c in made]
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A row of the table: a strategy with its changes, and every figure over the seeds."""
+
+    strategy: str
+    changes: Mapping[str, str]
+    seeds: int
+    figures: Mapping[str, Interval | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """A finished sweep: its grid, the digest of its inputs, its cells in the order of the grid, notes, the place."""
+
+    grid: SweepGrid
+    workload: str
+    inputs: str
+    figures: tuple[str, ...]
+    cells: tuple[Cell, ...]
+    notes: tuple[str, ...]
+    place: str

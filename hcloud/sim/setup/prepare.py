@@ -17,8 +17,7 @@ from hcloud.policy.placing.searching import MultiClass
 from hcloud.policy.records import Bytes, Ints, Reals
 from hcloud.policy.registry import rule_of, sizing_of
 from hcloud.policy.repair import Reclassify
-from hcloud.policy.sizes.information import Information, Profiled
-from hcloud.policy.sizes.requests import RequestedSizes, TargetSizes
+from hcloud.policy.sizes.information import Information, Profiled, RequestedSizes, TargetSizes
 from hcloud.sim.setup.fitting import Room, pieces
 from hcloud.sim.setup.phases import PhaseRows, drawn_phases, with_courses
 from hcloud.sim.setup.streams import stream

@@ -16,7 +16,7 @@ from hcloud.errors import InputError
 from hcloud.model.checked import first_of, form_of
 from hcloud.model.holdings.live import CommitmentQuote, Launch
 from hcloud.model.holdings.state import Conclusion, Deed, Intent
-from hcloud.store.records.sealed_lines import NO_SUM, sealed, sealed_lines
+from hcloud.store.records.durable_lines import NO_SUM, sealed, sealed_lines
 
 FORMAT_VERSION = "1.0"
 MOST_MACHINES = 100_000  # ours: of one order

@@ -12,8 +12,8 @@ from hcloud.errors import HcloudError, InputError, UsageError
 from hcloud.model.holdings.state import Conclusion, Intent, IntentResult
 from hcloud.store.files.crash import go_on
 from hcloud.store.files.place import JOURNAL, LINEAGE, STATE, StorageLocation, UnsyncedError
+from hcloud.store.records.durable_lines import sealed
 from hcloud.store.records.intent_codec import Entry, Head, IntentLines, entry_content, read_lines, written
-from hcloud.store.records.sealed_lines import sealed
 
 HINT = (
     "open requests are unknown: hcloud recover rebuilds the state from the machines' tags, waits some "

@@ -15,11 +15,10 @@ from hcloud.model.holdings.purchase import FORMAT_VERSION, CancelIntent, Entry, 
 from hcloud.store.files.crash import go_on
 from hcloud.store.files.lock import FileLock
 from hcloud.store.files.private_directory import PrivateDirectory
-from hcloud.store.records.durable_lines import DurableLines
-from hcloud.store.records.sealed_lines import Content
+from hcloud.store.records.durable_lines import Content, DurableLines
 
 if TYPE_CHECKING:
-    from hcloud.store.files.disk import Disk
+    from hcloud.store.files.private_directory import Disk
 
 FILE_NAME = "purchases.jsonl"
 WHAT = "ledger of purchases"

@@ -13,8 +13,7 @@ from hcloud.model.holdings.state import OwnedMachine, State
 from hcloud.model.report import FORMAT_VERSION, MachineRental
 from hcloud.planning.changes.rentals import RentalRecord, folded, fresh, running, usages
 from hcloud.store.files.place import RENTALS, RENTALS_ASIDE, StorageLocation
-from hcloud.store.records.durable_lines import DurableLines
-from hcloud.store.records.sealed_lines import Content
+from hcloud.store.records.durable_lines import Content, DurableLines
 
 WHAT = "log of rentals"
 HINT = (

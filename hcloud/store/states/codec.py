@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -22,8 +22,46 @@ from hcloud.model.holdings.live import Scope
 from hcloud.model.holdings.state import FORMAT_VERSION, Operating, OwnedMachine, State
 from hcloud.model.json_text import DIALECT, stamp
 from hcloud.store.files.strict_json import HINT, load_strict
-from hcloud.store.states.migrations import MIGRATIONS
 from hcloud.units import plain
+
+Migration = Callable[[Mapping[str, Any]], Mapping[str, object]]
+
+
+def from_0_9(old: Mapping[str, Any]) -> Mapping[str, object]:
+    """The format before the first release: the scope in three keys of the top level, machines as an object by id, spot
+    as a yes or no, and no generations. Every plan wrote the state at least once, so that its serial is a generation no
+    order of that time can have had."""
+    scope = {"cloud": old["provider"], "account": old["account"], "region": old["region"], "endpoint": ""}
+    return {
+        "format_version": "1.0",
+        "tool_version": old["tool_version"],
+        "lineage": old["lineage"],
+        "serial": old["serial"],
+        "generation": old["serial"],
+        "project": old["project"],
+        "scope": scope if old["provider"] else None,
+        "records": [_record_0_9(name, machine) for name, machine in sorted(old["machines"].items())],
+    }
+
+
+def _record_0_9(name: str, old: Mapping[str, Any]) -> Mapping[str, object]:
+    return {
+        "id": name,
+        "address": old["address"],
+        "key": old["key"],
+        "instance_type": old["type"],
+        "zone": old["zone"],
+        "option": "spot" if old["spot"] else "on-demand",
+        "generation": 0,
+        "intended": old["created"],
+        "ending": old["ending"],
+        "protected": False,
+        "missed_since": None,
+    }
+
+
+MIGRATIONS: Mapping[str, Migration] = {"0.9": from_0_9}
+
 
 MOST = 999_999_999  # ours: no state was written, and no plan begun, that often
 CHECKSUM = "checksum"

@@ -6,9 +6,8 @@ from pathlib import Path
 
 from hcloud.control.ports import Crash
 from hcloud.store.files.crash import go_on
-from hcloud.store.files.disk import Disk
 from hcloud.store.files.lock import FileLock, Flock
-from hcloud.store.files.private_directory import PrivateDirectory
+from hcloud.store.files.private_directory import Disk, PrivateDirectory
 from hcloud.store.states.remembered import PlacedStore
 
 

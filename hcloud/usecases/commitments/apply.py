@@ -1,18 +1,23 @@
-"""``hcloud commit apply`` and ``resolve``: buy a purchase plan once, and settle what is unknown."""
+"""``hcloud commit apply``, ``resolve`` and ``cancel``: buy a purchase plan once, settle what is unknown, give one
+back."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from hcloud.errors import UsageError
+from hcloud.errors import DeniedByGuardError, UsageError
+from hcloud.live.buying.cancelling import Cancelling, cancel
 from hcloud.live.buying.purchase import Approve, check_open, execute, settle
-from hcloud.model.holdings.live import Scope
+from hcloud.model.holdings.live import Commitment, Scope
 from hcloud.model.holdings.purchase import Applied, PurchaseConclusion, PurchaseOutcome
 from hcloud.planning.changes.slots import CloudRegion
 from hcloud.planning.purchases.history import Recorded, history
+from hcloud.planning.purchases.leaving import WayOut
 from hcloud.readers.configuration.config import Loaded
+from hcloud.readers.exit_terms import exit_terms
 from hcloud.store.files.lock import drawn
 from hcloud.store.purchase_file import load_purchase_plan
 from hcloud.usecases.commitments.ground import CommitGround, CommitSelection, at_scope, gates_of, ledger_of, opened
@@ -78,3 +83,22 @@ def _note(chosen: Recorded, word: Word, ground: CommitGround) -> None:
     ground.ledger.conclude(
         PurchaseConclusion(chosen.intent.number, ground.live.now(), outcome, word.bought or "", ends, why)
     )
+
+
+Agree = Callable[[Commitment, WayOut], None]
+"""Shows what would be given back and returns where a person agrees; ConfirmationError where there is nobody to ask."""
+
+
+def cancel_commitment(
+    loaded: Loaded, commitment: str, where: CommitSelection, agree: Agree, at: datetime
+) -> Commitment:
+    """Cancel one commitment; see :func:`hcloud.live.buying.cancelling.cancel` for what it raises."""
+    if not loaded.config.commitments.enabled:
+        raise DeniedByGuardError(
+            "commitments are not enabled, and nothing was cancelled",
+            hint="commitments.enabled: true in hcloud.yaml enables them",
+        )
+    with opened(loaded, where, None, at) as ground:
+        terms, cloud = exit_terms(), ground.live.ask(ground.cloud.scope).cloud
+        asked = Cancelling(commitment, lambda found: terms.get((cloud, found.option)), agree)
+        return cancel(asked, ground.ledger, ground.live)

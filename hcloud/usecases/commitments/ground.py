@@ -1,4 +1,5 @@
-"""What all verbs of ``hcloud commit`` stand on: the configuration, the cloud that sells, the ledger and a clock."""
+"""What all verbs of ``hcloud commit`` stand on: the configuration, the cloud that sells, the ledger and a clock; and
+what ``commit list`` shows of them."""
 
 from __future__ import annotations
 
@@ -13,9 +14,12 @@ from hcloud.control.ports import Commitments, Crash
 from hcloud.errors import UsageError
 from hcloud.live.buying.purchase import VARIABLE, Gates, PurchaseContext
 from hcloud.model.catalog import Provider
-from hcloud.model.holdings.live import Scope
+from hcloud.model.holdings.live import Commitment, Scope
 from hcloud.model.plans.plan import Plan
 from hcloud.planning.changes.slots import CloudRegion
+from hcloud.planning.purchases.answers import Holdings, MatchedPurchase
+from hcloud.planning.purchases.history import history
+from hcloud.planning.purchases.purchase import expiring
 from hcloud.readers.configuration.config import Loaded, MarketSection
 from hcloud.store.files.crash import crash_from, go_on
 from hcloud.store.records.purchases import PurchaseLedger
@@ -115,3 +119,19 @@ def _in_region(loaded: Loaded, region: str) -> Loaded:
 
 def _with(loaded: Loaded, **sections: object) -> Loaded:
     return replace(loaded, config=loaded.config.model_copy(update=sections))
+
+
+def list_commitments(loaded: Loaded, where: CommitSelection, at: datetime) -> Holdings:
+    """What is recorded and what is held; a cloud is asked where one is named."""
+    past = history(ledger_of(loaded, where).entries())
+    scope, held = None, dict[str, Commitment]()
+    if where.cloud_in(loaded) is not None:
+        with opened(loaded, where, None, at) as ground:
+            scope = ground.live.ask(ground.cloud.scope)
+            held = {c.id: c for c in ground.live.ask(ground.cloud.commitments)}
+    pairs = [MatchedPurchase(p, held.pop(p.id, None)) for p in past.purchases]
+    pairs += [MatchedPurchase(None, held[i]) for i in sorted(held)]
+    everything = [p.commitment for p in pairs if p.commitment is not None]
+    return Holdings(
+        tuple(pairs), scope, past.committed(at), loaded.config.commitments.ceiling, expiring(everything, at)
+    )

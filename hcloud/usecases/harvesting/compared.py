@@ -16,8 +16,7 @@ from hcloud.usecases.deciding.plan import planned_demand
 from hcloud.usecases.harvesting.idle import AskIdle, idle_hours
 from hcloud.usecases.harvesting.opened import UseRequest
 from hcloud.usecases.harvesting.played import play, services_beside
-from hcloud.usecases.studies.loads import CompareRequest
-from hcloud.usecases.studies.simulate import compare, kept
+from hcloud.usecases.studies.simulate import CompareRequest, compare, kept
 from hcloud.usecases.studies.simulation import Study, setting_for, simulate_once, with_seed
 
 ON, OFF = "on", "off"

@@ -1,4 +1,4 @@
-"""Opens histories of use and the servers that they are of, and brings both together."""
+"""Opens histories of use, the servers that they are of and their types, and brings them together."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ import numpy as np
 
 from hcloud.errors import EvidenceError, InputError, UsageError, did_you_mean
 from hcloud.harvest.centre import CENTRES, TESTBED, Centre, centre, use_of
+from hcloud.harvest.classes import use_types
 from hcloud.harvest.histories import ServerHistory, on_one_grid
-from hcloud.harvest.results import OpenedUse
+from hcloud.harvest.results import OpenedUse, TypedUse
 from hcloud.harvest.servers import Servers
 from hcloud.readers.harvest.policy import load_harvest
 from hcloud.readers.harvest.servers import read_servers
@@ -146,3 +147,9 @@ def _never_twice(file: str, names: Collection[str], found: list[ServerHistory], 
 def _silent(tenants: Iterable[str], found: Iterable[ServerHistory]) -> Iterable[str]:
     known = {history.tenant for history in found}
     return (name for name in tenants if name not in known)
+
+
+def types_of_use(request: UseRequest, progress: Callable[[float], None] | None = None) -> TypedUse:
+    """The types of the histories that are asked for."""
+    opened = open_use(request, progress)
+    return TypedUse(opened, use_types(opened.histories, opened.policy, request.seed, sized=not opened.unsized))

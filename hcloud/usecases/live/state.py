@@ -64,7 +64,7 @@ def look_at(where: str, name: str) -> RememberedState:
 
 def pull(where: str) -> bytes:
     """The state as a file holds it, in this version's format."""
-    from hcloud.store.states.rows import encode_state
+    from hcloud.store.states.remembered import encode_state
 
     return encode_state(_there(look(where)))
 

@@ -11,10 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hcloud.classify import ridge, sgd
+from hcloud.classify import factorize, sgd
 from hcloud.classify.classifier import EvidenceLimits, Options, classify, train
-from hcloud.classify.feedback import misclassified
-from hcloud.classify.judgement import ApplicationEstimate, PerformanceTarget, ranking, size_for
+from hcloud.classify.judgement import ApplicationEstimate, PerformanceTarget, misclassified, ranking, size_for
 from hcloud.classify.matrix import Matrix, check_values, matrix_of
 from hcloud.errors import EvidenceError, InputError, UsageError, did_you_mean
 from hcloud.model.measured.profile import RESOURCES, Aspect, Estimate, FailedMeasurement, Measured, Profile, measured_of
@@ -25,7 +24,7 @@ from hcloud.readers.applications.matrices import load_matrices
 from hcloud.readers.applications.profiles import load_corpus, load_profile
 from hcloud.readers.bundle import bundled
 from hcloud.usecases.measuring.profile_names import profile_file
-from hcloud.usecases.prices.type_prices import prices_of
+from hcloud.usecases.prices.pricing import prices_of
 
 BUNDLED = "bundled"
 FAILED = "failed"
@@ -149,7 +148,7 @@ def options_of(solver: Solver, largest_error: float | None) -> Options:
     limits = EvidenceLimits()
     if largest_error is not None:
         limits = replace(limits, relative_error=largest_error, points_error=100 * largest_error)
-    return Options(limits=limits, fold=ridge.fold if solver is Solver.RIDGE else sgd.fold, monotone=True)
+    return Options(limits=limits, fold=factorize.fold if solver is Solver.RIDGE else sgd.fold, monotone=True)
 
 
 def estimate_of(profile: Profile, corpus: Mapping[Aspect, Matrix], options: Options) -> Estimate:

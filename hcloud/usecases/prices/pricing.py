@@ -20,7 +20,15 @@ from hcloud.classify.matrix import natural
 from hcloud.errors import EvidenceError, UsageError
 from hcloud.model.catalog import Offer, OfferKey, Payment, Provider, PurchaseOption, QuarantinedPrice
 from hcloud.model.clouds.known import CLOUDS
-from hcloud.model.prices import PriceChange, PriceComparison, PriceLine, PriceWarning, TypeScreen, Verification
+from hcloud.model.prices import (
+    PriceChange,
+    PriceComparison,
+    PriceLine,
+    PriceWarning,
+    TypePrices,
+    TypeScreen,
+    Verification,
+)
 from hcloud.readers.bundle import bundled
 from hcloud.readers.prices.shipped.bundled import load_bundled
 from hcloud.readers.prices.shipped.manifest import MANIFEST
@@ -245,3 +253,28 @@ def _strangers(root: Path, rows: list[dict[str, str]]) -> Iterator[str]:
         name = path.relative_to(root).as_posix()
         if name not in listed:
             yield f"{name} is not in the manifest"
+
+
+def prices_of(columns: Iterable[str]) -> TypePrices:
+    """The prices of columns named as types (``m5.large``), or as so many nodes of one (``m5.large/4``)."""
+    wanted = {column: _nodes(column) for column in columns}
+    if not wanted:
+        return TypePrices({})
+    regions = tuple(cloud.home_region for cloud in CLOUDS.values())
+    book = open_book(Filter(regions=regions, options=(PurchaseOption.ON_DEMAND,), systems=("linux",)))
+    found = {}
+    for column, (name, nodes) in wanted.items():
+        keys = (OfferKey(c.name, c.home_region, name, PurchaseOption.ON_DEMAND) for c in CLOUDS.values())
+        offer = next((book.offers[k] for k in keys if k in book.offers), None)
+        if offer is not None and offer.hourly > 0:
+            found[column] = (offer, float(offer.hourly) * nodes)
+    return TypePrices(
+        {column: hourly for column, (_, hourly) in found.items()},
+        tuple(sorted({offer.key.region for offer, _ in found.values()})),
+        min((offer.origin.day for offer, _ in found.values()), default=None),
+    )
+
+
+def _nodes(column: str) -> tuple[str, int]:
+    name, slash, count = column.rpartition("/")
+    return (name, int(count)) if slash and count.isdecimal() and int(count) else (column, 1)

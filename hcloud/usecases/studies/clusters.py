@@ -11,8 +11,7 @@ from hcloud.model.running.cloud import CloudModel
 from hcloud.model.running.strategy import Parameter, ParameterOrigin, Strategy
 from hcloud.readers.clouds import load_cloud
 from hcloud.readers.clusters import load_clusters
-from hcloud.sim.setup.clustered.cluster_shop import OWN, cluster_shop
-from hcloud.sim.setup.clustered.clusters import MOST_LOAD, ClusterScenario
+from hcloud.sim.setup.clustered.clusters import MOST_LOAD, OWN, ClusterScenario, cluster_shop
 from hcloud.sim.setup.shop import Shop, SmallerReserve
 from hcloud.units import counted, format_money
 from hcloud.usecases.workloads.scenarios import scenario_on_cluster

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
@@ -24,7 +24,7 @@ from hcloud.policy.placing.placements import Ideal
 from hcloud.policy.placing.searching import MultiClass
 from hcloud.policy.records import Reals
 from hcloud.policy.registry import rule_of, sizing_of
-from hcloud.policy.sizes.requests import RequestedSizes
+from hcloud.policy.sizes.information import RequestedSizes
 from hcloud.policy.sizes.sizing import Reservation, reserved_servers
 from hcloud.readers.clouds import CLUSTERS, PAPER, load_cloud
 from hcloud.readers.configuration.config import Loaded
@@ -91,9 +91,7 @@ class Study:
     notes: tuple[str, ...] = ()
 
 
-def open_study(
-    loaded: Loaded, asked: SimulationRequest, today: date, progress: Callable[[float], None] | None = None
-) -> Study:
+def open_study(loaded: Loaded, asked: SimulationRequest, today: date) -> Study:
     """The study that configuration and flags ask for.
 
     With the cloud ``paper`` (the default unless a market is configured or named) the types and the price ratio are the
@@ -101,7 +99,7 @@ def open_study(
     """
     if (name := clustered(loaded)) is not None:
         return _felt(_on_cluster(name, loaded, asked), asked)
-    return study_of(open_workload(loaded, progress), loaded, asked, today)
+    return study_of(open_workload(loaded), loaded, asked, today)
 
 
 def clustered(loaded: Loaded) -> str | None:
@@ -355,13 +353,12 @@ def simulate_once(
     *,
     pool: int | None = None,
     journal: bool = False,
-    advance: Callable[[float], None] | None = None,
 ) -> RunOutcome:
     """One run of a strategy over the study; raises EvidenceError for a job that fits no type."""
     setting, tasks = setting_for(study, strategy, pool), tasks_for(study, strategy)
     if not study.drop_unplaceable:
         check_placeable(study.jobs, setting, tasks)
-    return run(setting, tasks, journal=journal, advance=advance)
+    return run(setting, tasks, journal=journal)
 
 
 def check_classes(strategy: Strategy, servers: int) -> None:

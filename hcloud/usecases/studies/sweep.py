@@ -12,17 +12,15 @@ from pathlib import Path
 from hcloud.errors import UsageError
 from hcloud.model.workload import Jobs
 from hcloud.readers.configuration.config import Loaded
-from hcloud.sim.outcomes.comparison import MOST_REFUSED, Dropped
+from hcloud.sim.outcomes.comparison import MOST_REFUSED, Cell, Dropped, Sweep
 from hcloud.sim.outcomes.interval import Interval
-from hcloud.sim.outcomes.sweep import Cell, Sweep
-from hcloud.sim.setup.clustered.cluster_shop import OWN
+from hcloud.sim.setup.clustered.clusters import OWN
 from hcloud.sim.setup.grid import Changes, SweepGrid, WhatIfBatch, parse_grid
 from hcloud.store.sweep_rows import RowFile, SweepRow, open_rows
 from hcloud.units import counted
 from hcloud.usecases.studies.simulate import strategies_named
 from hcloud.usecases.studies.simulation import SimulationRequest, open_study, usual_strategies
-from hcloud.usecases.studies.sweep_bench import SweepBench
-from hcloud.usecases.studies.sweep_engines import SweepEngine
+from hcloud.usecases.studies.sweep_engines import SweepBench, SweepEngine
 
 
 @dataclass(frozen=True, slots=True)

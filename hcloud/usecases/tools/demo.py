@@ -1,37 +1,175 @@
-"""``hcloud demo``: the verbs themselves, run one after the other on a cloud in memory, and what its ledger says."""
+"""``hcloud demo``: ``examples/demo``, whose verbs are run one after the other on a cloud in memory, and what its ledger
+says."""
 
 from __future__ import annotations
 
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from decimal import Decimal
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+from pydantic import TypeAdapter
+
+from hcloud.errors import HcloudError
+from hcloud.model.catalog import Provider, PurchaseOption
+from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.json_text import parsed
+from hcloud.model.measured.profile import Aspect
 from hcloud.model.rehearsal import DemoStep, DemoTotals, RehearsedStep
 from hcloud.planning.changes.slots import RESERVED
+from hcloud.readers.applications.profiles import load_profile
+from hcloud.readers.bundle import bundled
+from hcloud.readers.safe_yaml import load_yaml
 from hcloud.store.files.crash import KILLED_EXIT
 from hcloud.units import cents, plain
 from hcloud.usecases.progress import Progress
-from hcloud.usecases.tools.demo_files import (
-    PLAN,
-    PROGRAM,
-    PURCHASE,
-    is_measured,
-    take_stand_in,
-    walk,
-    write_inputs,
-    write_program,
-)
-from hcloud.usecases.tools.demo_ledger import LEDGER, DemoError, facts_of, first_day
-from hcloud.usecases.tools.neighbours import pressing
+
+PLAN, PURCHASE = "plan.json", "buy.json"
+PROGRAM = "nightly"
+"""The program that is measured, and the application that the trace's reports belong to."""
+STAND_IN = "sort"
+"""The bundled profile that stands in where nothing can be measured: of a program that does much what ours does."""
+CLOUD = CLOUDS[Provider.AWS]
+"""The cloud that is rehearsed, as the configuration says."""
+
+
+def write_program(folder: Path) -> None:
+    """The program that is measured, and the folder that its profile goes to."""
+    (folder / "profiles").mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(_demo() / f"{PROGRAM}.py", folder / f"{PROGRAM}.py")
+
+
+def write_inputs(folder: Path, app: str) -> None:
+    """The trace, whose reports are of ``app``, the configuration, and jobs to run."""
+    trace = (_demo() / "trace.csv").read_text(encoding="utf-8")
+    (folder / "trace.csv").write_text(trace.replace(f",{PROGRAM}\n", f",{app}\n"), encoding="utf-8")
+    for name in ("hcloud.yaml", "jobs.csv", "probe.csv"):
+        shutil.copyfile(_demo() / name, folder / name)
+
+
+def is_measured(profile: Path) -> bool:
+    """Whether a profile holds what classify starts from: the pressure that the program bears."""
+    return profile.is_file() and bool(load_profile(profile).entries.get(Aspect.TOLERATED))
+
+
+def take_stand_in(folder: Path) -> str:
+    """Put a bundled profile in the place of one that could not be measured; returns its application."""
+    for found in (folder / "profiles").glob("*.yaml"):
+        found.unlink()
+    shutil.copy(bundled("profiles") / f"{STAND_IN}.profile.yaml", folder / "profiles")
+    return STAND_IN
+
+
+@cache
+def walk() -> Mapping[str, tuple[DemoStep, ...]]:
+    """The steps: ``measuring``, what stands in for it (``looking``), and all that follow (``steps``)."""
+    path = _demo() / "steps.yaml"
+    read = load_yaml(path.read_text(encoding="utf-8"), str(path))
+    return TypeAdapter(dict[str, tuple[DemoStep, ...]]).validate_python(read)
+
+
+def _demo() -> Path:
+    return bundled("examples") / "demo"
+
+
+LEDGER = Path(".hcloud") / "fake-aws.json"
+
+
+class DemoError(HcloudError):
+    """A step did not do what it should; carries what it said."""
+
+    def lines(self) -> list[str]:
+        """What it should have done, then its screen."""
+        return str(self).split("\n")
+
+
+def facts_of(folder: Path, changes: Mapping[str, Any], report: Mapping[str, Any]) -> DemoTotals:
+    """What the ledger of a walk says; DemoError where it does not fit what was planned and reported."""
+    ledger = parsed((folder / LEDGER).read_text(encoding="utf-8"))
+    machines = ledger["machines"]
+    found = DemoTotals(
+        wanted=sum(int(slot["count"]) for slot in changes["slots"]),
+        launched=len(machines),
+        standing=sum(machine["ended_at"] is None for machine in machines),
+        bought=len(ledger["purchases"]),
+        changes=sum(bool(request["mutating"]) for request in ledger["requests"]),
+        reported=cents(Decimal(report["costs"]["billed"])),
+        billed=cents(_bill(folder / LEDGER, report["period"])),
+    )
+    if found.launched != found.wanted or found.standing:
+        raise DemoError(
+            f"the ledger of the fake cloud has {found.launched} machines, {found.standing} of them standing; the plan "
+            f"wanted {found.wanted} and all were ended",
+            hint="this is a bug in hcloud",
+        )
+    if found.reported != found.billed:
+        raise DemoError(f"${found.reported} were reported, and the fake cloud's own bill says ${found.billed}")
+    return found
+
+
+def first_day(folder: Path) -> str:
+    """The day of the first machine, by the fake's clock."""
+    machines = parsed((folder / LEDGER).read_text(encoding="utf-8"))["machines"]
+    made = min((float(machine["made_at"]) for machine in machines), default=0.0)
+    return datetime.fromtimestamp(made, UTC).date().isoformat()
+
+
+def _bill(path: Path, period: Mapping[str, str]) -> Decimal:
+    """The fake's own bill of a period, made without anything that the report is made with."""
+    from hcloud.fake.bill import bill
+    from hcloud.fake.in_memory.file import go_on_from
+    from hcloud.fake.tariffs import MemoryTariff
+    from hcloud.readers.prices.shipped.bundled import load_bundled
+    from hcloud.usecases.live.connect import CloudSettings, in_memory
+
+    book = load_bundled(providers={CLOUD.name}, regions={CLOUD.home_region}, systems={"linux"})
+    hourly = {o.key.instance_type: o.hourly for o in book.select(CLOUD.name, PurchaseOption.ON_DEMAND)}
+    world = in_memory(CloudSettings(CLOUD.name, CLOUD.home_region, hourly=hourly)).world
+    go_on_from(world, path)
+    start, end = (int(datetime.fromisoformat(period[name]).timestamp()) for name in ("start", "end"))
+    return bill(world.ledger, MemoryTariff(world), start, end).total
+
+
+A_CORE = 8
+"""Ours: processes on each core. With as many, a machine that is measured beside them got a quarter to two fifths."""
+_PROGRAM = """
+import os, sys
+parent = os.getpid()
+for _ in range(int(sys.argv[1])):
+    if not os.fork():
+        os.setsid()  # Linux may share cores between sessions, not processes
+        source, target = bytearray(1 << 22), bytearray(1 << 22)
+        while os.getppid() == parent:
+            target[:] = source
+            for _ in range(20000):
+                pass
+        os._exit(0)
+sys.stdin.read()
+"""
+
+
+@contextmanager
+def pressing() -> Iterator[None]:
+    """Neighbours on all cores; they end with the context, and also where this process is killed."""
+    count = A_CORE * len(os.sched_getaffinity(0))
+    words = [sys.executable, "-I", "-S", "-c", _PROGRAM, str(count)]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as found:
+        try:
+            yield
+        finally:
+            found.kill()  # its children see that it is gone
+
 
 LOOK_SECONDS = 0.1
 SCREENS = "screens"

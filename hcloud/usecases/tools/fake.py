@@ -1,4 +1,4 @@
-"""``hcloud fake up``: clouds on this machine that the real SDKs talk to, until somebody ends them."""
+"""``hcloud fake``: a fake cloud that listens, and ``fake wait``, which lets time pass on a rehearsal."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import importlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -16,6 +17,7 @@ from hcloud.fake.semantics import semantics_of
 from hcloud.fake.server import FakeServer, SizedCloud
 from hcloud.model.clouds.known import CLOUDS
 from hcloud.usecases.live.connect import plan_of
+from hcloud.usecases.live.ground import LiveGround
 
 if TYPE_CHECKING:
     from hcloud.fake.execute import Image
@@ -114,3 +116,34 @@ def environment(name: str, url: str) -> Mapping[str, str]:
     own = {variable: value.format(url=url) for variable, value in CLOUDS[name].sdk_variables.items()}
     ours = {"HYC_LIVE__CLOUD": name, "HYC_LIVE__ENDPOINT": url, "HYC_LIVE__ACCOUNT": account}
     return {variable: value for variable, value in {**ours, **own}.items() if value}
+
+
+LONGEST_SECONDS = 10 * 365 * 86_400  # ours: longer than any commitment
+
+
+@dataclass(frozen=True, slots=True)
+class Waited:
+    """How far a rehearsal's clock was put forward."""
+
+    cloud: str
+    before: datetime
+    after: datetime
+
+
+def wait(ground: LiveGround, seconds: int) -> Waited:
+    """Put the clock of the cloud in memory forward and keep it so: its machines are rented on, and what was to happen
+    happens. Nothing else is changed; UsageError for a cloud whose time is nobody's to turn."""
+    from hcloud.fake.in_memory.memory import MemoryCloud
+
+    memory = ground.cloud
+    if not isinstance(memory, MemoryCloud):
+        hint = "--cloud fake; of 'hcloud fake up' POST {\"advance\": SECONDS} to its /_hcloud/clock"
+        raise UsageError(f"--cloud {ground.selection}: only a rehearsal's clock can be put forward", hint=hint)
+    if not 0 < seconds <= LONGEST_SECONDS:
+        raise UsageError("neither backwards nor for longer than ten years")
+    before = memory.clock.moment()
+    memory.clock.advance(seconds)
+    with memory.ledger.held():
+        memory.world.settle()
+        memory.world.keep()
+    return Waited(memory.name, before, memory.clock.moment())

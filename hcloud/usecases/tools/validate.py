@@ -11,7 +11,7 @@ from pathlib import Path
 from hcloud.catalog.book import PriceBook
 from hcloud.errors import HcloudError, InputError, UsageError
 from hcloud.model.catalog import Offer, OfferKey
-from hcloud.model.checks import CheckResult, CheckStatus
+from hcloud.model.checks import CheckResult, CheckStatus, from_error, guarded
 from hcloud.model.running.strategy import Strategy
 from hcloud.model.workload import Jobs, Workload
 from hcloud.planning.fleets.allowed_cover import allowed_cover
@@ -20,7 +20,6 @@ from hcloud.planning.settings import Market
 from hcloud.readers.configuration.config import Config, Loaded, load_config
 from hcloud.readers.typed import typed
 from hcloud.units import counted, format_age, format_duration, format_span
-from hcloud.usecases.tools.checks import from_error, guarded
 from hcloud.usecases.tools.validate_live import live_checks
 from hcloud.usecases.workloads.sources import open_prices, open_workload
 

@@ -11,7 +11,7 @@ from decimal import Decimal
 from hcloud.catalog.book import PriceBook
 from hcloud.errors import HcloudError, did_you_mean
 from hcloud.model.catalog import OfferKey, Provider, PurchaseOption
-from hcloud.model.checks import CheckResult, CheckStatus
+from hcloud.model.checks import CheckResult, CheckStatus, guarded
 from hcloud.model.clouds.known import CLOUDS
 from hcloud.planning.changes.slots import CloudRegion
 from hcloud.readers.configuration.config import Loaded
@@ -20,7 +20,6 @@ from hcloud.units import HOURS_PER_MONTH, counted, format_money
 from hcloud.usecases.live.connect import FAKE, LOCAL, plan_named, plan_of, settled_fields
 from hcloud.usecases.live.ground import place_of, prices_of
 from hcloud.usecases.live.launch_template import user_data
-from hcloud.usecases.tools.checks import guarded
 
 
 @dataclass(slots=True)

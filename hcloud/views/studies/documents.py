@@ -9,9 +9,8 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, WithJsonSchema
 
-from hcloud.sim.outcomes.comparison import WEEKS
+from hcloud.sim.outcomes.comparison import WEEKS, Cell
 from hcloud.sim.outcomes.interval import Interval
-from hcloud.sim.outcomes.sweep import Cell
 from hcloud.sim.outcomes.watched import WatchMeasures
 from hcloud.units import plain, rate
 from hcloud.views.document import (

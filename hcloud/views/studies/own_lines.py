@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-from hcloud.sim.outcomes.admitted import FEW_RELEASES
 from hcloud.sim.outcomes.comparison import StrategyComparison
-from hcloud.sim.outcomes.measure import Measures
+from hcloud.sim.outcomes.measure import FEW_RELEASES, Measures
 from hcloud.units import counted
 
 Line = tuple[str, Callable[[Measures], float], int]

@@ -18,7 +18,7 @@ from hcloud.sim.outcomes.comparison import (
 )
 from hcloud.sim.outcomes.interval import Interval
 from hcloud.sim.outcomes.measure import Distribution, Measures, RunFaults
-from hcloud.sim.setup.clustered.cluster_shop import OWN
+from hcloud.sim.setup.clustered.clusters import OWN
 from hcloud.units import SECONDS_PER_HOUR, counted, format_figure
 from hcloud.views.console import Terminal
 from hcloud.views.lines import point

@@ -10,7 +10,7 @@ from datetime import datetime
 from hcloud import __version__
 from hcloud.sim.outcomes.comparison import ComparedStrategy, StrategyComparison, dollars_per_hour, kept_qos
 from hcloud.sim.outcomes.measure import Measures
-from hcloud.sim.setup.clustered.cluster_shop import OWN as CLUSTER
+from hcloud.sim.setup.clustered.clusters import OWN as CLUSTER
 from hcloud.units import counted, format_money
 from hcloud.views.deciding.plan_charts import time_unit
 from hcloud.views.deciding.plan_charts_costs import titles

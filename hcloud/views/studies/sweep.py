@@ -8,8 +8,8 @@ from pathlib import Path
 
 from rich.text import Text
 
+from hcloud.sim.outcomes.comparison import Cell, Sweep
 from hcloud.sim.outcomes.interval import Interval
-from hcloud.sim.outcomes.sweep import Cell, Sweep
 from hcloud.sim.setup.grid import SweepGrid
 from hcloud.units import counted
 from hcloud.views.console import Terminal

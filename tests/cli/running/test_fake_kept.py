@@ -17,8 +17,8 @@ import yaml
 
 from hcloud.cli.main import run
 from hcloud.fake.bill import FakeBill, bill
-from hcloud.fake.in_memory.bill import MemoryTariff
 from hcloud.fake.in_memory.memory import MemoryCloud
+from hcloud.fake.tariffs import MemoryTariff
 from hcloud.model.catalog import Payment, PurchaseOption
 from hcloud.model.holdings.live import CommitmentOrder
 from hcloud.readers.configuration.config import load_config

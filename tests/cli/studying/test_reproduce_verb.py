@@ -17,7 +17,7 @@ from hcloud.cli.main import run
 from hcloud.model.workload import Jobs
 from hcloud.research.page import differences, save_pictures, sections, seeds_of
 from hcloud.research.reproduce import STUDIES, open_bench, reproduce
-from hcloud.research.studies import judge
+from hcloud.research.studies import report
 from hcloud.research.studies.bench import Case, StudyBench, recipe
 from hcloud.research.studies.report import ClaimVerdict, Picture, PictureMark, StudyReport, WrittenInterval, written
 from hcloud.sim.machine_code.compiled import ENGINE, made
@@ -143,15 +143,15 @@ def test_a_page_is_written_with_its_pictures(
 
 
 def test_orderings_need_an_interval_clear_of_zero_and_numbers_a_mean_within_a_tenth() -> None:
-    assert judge.above(SAID, (3, 4, 5), (1, 2, 3.1)).verdict is ClaimVerdict.HOLDS
-    assert judge.above(SAID, (3, 4, 5), (2.9, 4.2, 1)).verdict is ClaimVerdict.FAILS
-    assert judge.above(SAID, (1, 1), (1, 1)).verdict is ClaimVerdict.FAILS
-    assert judge.above(SAID, (math.nan,) * 2, (1, 1)).verdict is ClaimVerdict.FAILS
-    assert judge.near(SAID, 2.2, (2.0, 2.0)).verdict is ClaimVerdict.HOLDS
-    assert judge.near(SAID, 8, (0.6, 0.6)).verdict is ClaimVerdict.FAILS
-    assert judge.slightly_below(SAID, (10, 10, 10), (9.5, 9.4, 9.6)).verdict is ClaimVerdict.HOLDS
-    assert judge.slightly_below(SAID, (10, 10, 10), (5, 5, 5)).verdict is ClaimVerdict.FAILS
-    assert judge.changed_by_at_most(SAID, (10, 10), (10.4, 10.4)).verdict is ClaimVerdict.HOLDS
+    assert report.above(SAID, (3, 4, 5), (1, 2, 3.1)).verdict is ClaimVerdict.HOLDS
+    assert report.above(SAID, (3, 4, 5), (2.9, 4.2, 1)).verdict is ClaimVerdict.FAILS
+    assert report.above(SAID, (1, 1), (1, 1)).verdict is ClaimVerdict.FAILS
+    assert report.above(SAID, (math.nan,) * 2, (1, 1)).verdict is ClaimVerdict.FAILS
+    assert report.near(SAID, 2.2, (2.0, 2.0)).verdict is ClaimVerdict.HOLDS
+    assert report.near(SAID, 8, (0.6, 0.6)).verdict is ClaimVerdict.FAILS
+    assert report.slightly_below(SAID, (10, 10, 10), (9.5, 9.4, 9.6)).verdict is ClaimVerdict.HOLDS
+    assert report.slightly_below(SAID, (10, 10, 10), (5, 5, 5)).verdict is ClaimVerdict.FAILS
+    assert report.changed_by_at_most(SAID, (10, 10), (10.4, 10.4)).verdict is ClaimVerdict.HOLDS
 
 
 def test_figures_are_written_short() -> None:

@@ -255,7 +255,7 @@ def test_a_trace_is_read_as_its_columns_are_called(trace: Path, capsys: pytest.C
 def test_prices_are_looked_at_without_another_run(
     trace: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from hcloud.usecases.studies import sweep_bench
+    from hcloud.usecases.studies import sweep_engines
 
     runs = list[Measures]()
 
@@ -263,7 +263,7 @@ def test_prices_are_looked_at_without_another_run(
         runs.append(measure(outcome))
         return runs[-1]
 
-    monkeypatch.setattr(sweep_bench, "measure", counted)
+    monkeypatch.setattr(sweep_engines, "measure", counted)
     prices = ("--vary", "price_ratio=1,2,4", "--vary", "pricing=aws,gce,azure", "--vary", "duration_weeks=1,60")
     document = json.loads(output_of(swept(trace, *prices, "--strategy", "HM", "--workers", "1", "--json"), capsys))
     assert (len(runs), len(document["rows"])) == (1, 18)

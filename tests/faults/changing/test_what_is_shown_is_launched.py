@@ -14,7 +14,7 @@ from staging import Staging
 from benchmarks.children import Child
 from benchmarks.processes import CLOUDS, LAUNCH, PROJECT, TYPES, Stage
 from hcloud.fake.aws.ec2.references import PUBLIC_IMAGE
-from hcloud.fake.aws.network import DEFAULT_GROUP, subnet_in
+from hcloud.fake.aws.world import DEFAULT_GROUP, subnet_in
 from hcloud.model.holdings.live import TAG_PROJECT
 
 every_cloud = pytest.mark.parametrize("cloud", CLOUDS)

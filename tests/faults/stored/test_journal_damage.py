@@ -26,8 +26,8 @@ from states import (
 
 from hcloud.errors import HcloudError, InputError
 from hcloud.model.holdings.state import Conclusion, Intent, IntentResult
+from hcloud.store.records.durable_lines import sealed
 from hcloud.store.records.intent_codec import Head, entry_content, written
-from hcloud.store.records.sealed_lines import sealed
 from hcloud.store.states.in_directory import FileStateStore
 
 

@@ -23,7 +23,7 @@ from hcloud.errors import HcloudError, InputError
 from hcloud.model.holdings.state import State
 from hcloud.store.states.codec import checksum, decode_state
 from hcloud.store.states.in_directory import FileStateStore
-from hcloud.store.states.rows import encode_state
+from hcloud.store.states.remembered import encode_state
 
 CASES = Path(__file__).parent.parent.parent / "cases" / "states"
 

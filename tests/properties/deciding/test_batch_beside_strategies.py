@@ -28,7 +28,7 @@ from hcloud.sim.setup.resumed import ROWS, some_tasks
 from hcloud.usecases.harvesting.compared import OFF, ON, compare_with_idle_hours, why_withheld
 from hcloud.usecases.harvesting.idle import AskIdle
 from hcloud.usecases.harvesting.played import PlayLimits, as_before, play
-from hcloud.usecases.studies.loads import CompareRequest
+from hcloud.usecases.studies.simulate import CompareRequest
 from hcloud.usecases.studies.simulation import Study, simulate_once
 
 DAY = 86_400

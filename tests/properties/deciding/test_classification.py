@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.held_out import ErrorSummary, Protocol, accuracy, at_random, new_rows, stated
-from hcloud.classify import calibration, ridge, sgd
+from hcloud.classify import calibration, factorize, sgd
+from hcloud.classify.calibration import ClassifiedApp
 from hcloud.classify.classifier import EvidenceLimits, Options, Trained, complete, train
-from hcloud.classify.evidence import ClassifiedApp
 from hcloud.classify.factorize import Factors, fit
 from hcloud.classify.matrix import Floats
 from hcloud.model.measured.profile import CompletedRow
@@ -140,7 +140,7 @@ def folding(draw: st.DrawFn) -> tuple[Factors, list[int], Floats]:
 def test_descent_ends_at_the_ridge_solution(case: tuple[Factors, list[int], Floats]) -> None:
     factors, observed, row = case
     at = np.array(observed, np.intp)
-    exact, descended = ridge.fold(factors, at, row[at]), sgd.fold(factors, at, row[at])
+    exact, descended = factorize.fold(factors, at, row[at]), sgd.fold(factors, at, row[at])
     assert np.abs(exact - descended).max() <= 1e-3
     assert (exact[at] == row[at]).all()
     assert (descended[at] == row[at]).all()
@@ -152,9 +152,9 @@ def test_the_dual_form_is_the_primal_one(case: tuple[Factors, list[int], Floats]
     factors, observed, row = case
     at = np.array(observed, np.intp)
     others = np.setdiff1d(np.arange(len(row)), at)
-    primal = factors.mean + factors.loadings @ ridge.concept(factors, at, row[at])
-    assert ridge.fold(factors, at, row[at])[others] == pytest.approx(primal[others], abs=1e-5)
-    left = np.diag(ridge.covariance(factors, at))
+    primal = factors.mean + factors.loadings @ factorize.concept(factors, at, row[at])
+    assert factorize.fold(factors, at, row[at])[others] == pytest.approx(primal[others], abs=1e-5)
+    left = np.diag(factorize.covariance(factors, at))
     assert (left <= np.diag(factors.gram) + 1e-9).all()
     assert (left >= -1e-9).all()
 
@@ -183,7 +183,7 @@ def test_the_order_of_rows_does_not_matter(order: list[int], seed: int) -> None:
 )
 def test_measured_entries_stay_and_predictions_are_legal(entries: dict[str, float], rising: bool, steep: bool) -> None:
     trained = train(performance(2, np.random.default_rng(3)).known)
-    options = replace(ANSWER, fold=sgd.fold if steep else ridge.fold)
+    options = replace(ANSWER, fold=sgd.fold if steep else factorize.fold)
     row = complete(trained, {c: stated(v) for c, v in entries.items()}, ClassifiedApp("new", rising), options)
     assert isinstance(row, CompletedRow)
     assert tuple(row.columns) == trained.matrix.columns
@@ -226,7 +226,7 @@ def test_the_misses_of_a_corpus_are_those_of_leaving_out_by_hand() -> None:
     at = np.array([1, 4], np.intp)
     found = calibration.Comparison.of(held, at, at).misses()
     for row in (0, 7, 24):
-        by_hand = ridge.fold(fit(np.delete(values, row, axis=0)), at, values[row, at]) - values[row]
+        by_hand = factorize.fold(fit(np.delete(values, row, axis=0)), at, values[row, at]) - values[row]
         others = ~np.isin(np.arange(values.shape[1]), at)
         assert found.errors[row, others] == pytest.approx(by_hand[others], abs=1e-9)
         assert np.isnan(found.errors[row, at]).all()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from hypothesis import given, settings
@@ -17,6 +18,7 @@ from hcloud.policy.adjusting import (
     MIGRATE,
     SHRINK,
     Position,
+    Watched,
     due_at,
     migration_seconds,
     needed,
@@ -26,8 +28,8 @@ from hcloud.policy.adjusting import (
     refold,
     remember,
     unseen,
-    unwatched,
 )
+from hcloud.policy.records import record
 from hcloud.policy.rules import Rules
 
 RULES = Rules(
@@ -36,6 +38,20 @@ RULES = Rules(
     move_seconds=2.0, move_gib_seconds=1.0, shard_mib=64, shard_seconds=0.005,
 )  # fmt: skip
 CORES = st.integers(1, 32_000)
+
+
+class _Unwatched(NamedTuple):
+    adjusted: float = -math.inf
+    way: int = 0
+    turned: int = 0
+    short: int = 0
+    rated: float = 0.0
+
+
+def unwatched() -> Watched:
+    """Of a job that was never adjusted."""
+    made: Watched = record(_Unwatched())  # type: ignore[assignment]
+    return made
 
 
 def lived(

@@ -18,7 +18,7 @@ from operating import World, closed_after
 from hcloud.control.operating.harvested import HarvestLedger, HarvestStory
 from hcloud.control.sessions.story import Story
 from hcloud.harvest.hosts import IdleHost, classes_for
-from hcloud.harvest.tasks.graphs import dag_of, largest_of, slip_of
+from hcloud.harvest.tasks.dags import dag_of, largest_of, slip_of
 from hcloud.live.harvesting.terms import settings_of
 from hcloud.model.running.harvest_note import HarvestClass, HarvestClasses
 from hcloud.model.running.job_graph import GraphVertex, JobGraph

@@ -20,11 +20,10 @@ from hcloud.harvest.jobs import Thresholds
 from hcloud.harvest.kernels.choosing import choose
 from hcloud.harvest.tasks.dags import Dag, Vertex, in_order
 from hcloud.readers.harvest.policy import load_harvest
-from hcloud.sim.harvesting.dispatching import room_of
+from hcloud.sim.harvesting.dispatching import go_through, room_of
 from hcloud.sim.harvesting.graphs import of_dags, of_single_tasks
 from hcloud.sim.harvesting.run import hours
 from hcloud.sim.harvesting.setup import SYSTEMS, Arrivals, IdlePool, build
-from hcloud.sim.harvesting.ticks import go_through
 from hcloud.sim.harvesting.world import BROKEN, IDLE, ON_DEMAND, SERVICES, WAITING, IdleWorld
 
 POLICY = load_harvest()

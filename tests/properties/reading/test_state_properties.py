@@ -22,7 +22,7 @@ from hcloud.model.holdings.live import (
 from hcloud.model.holdings.state import Conclusion, Deed, Intent, IntentResult, OwnedMachine, State
 from hcloud.store.records.intent_codec import Entry, Head, read_lines, written
 from hcloud.store.states.codec import decode_state
-from hcloud.store.states.rows import encode_state
+from hcloud.store.states.remembered import encode_state
 
 letters = st.characters(exclude_categories=("Cc", "Cs"))
 texts = st.text(letters, max_size=40)

@@ -11,7 +11,7 @@ from botocore.loaders import Loader
 from botocore.model import ServiceModel
 from botocore.parsers import ResponseParserError, create_parser
 
-from hcloud.fake.aws.models import service_model
+from hcloud.fake.aws.world import service_model
 from hcloud.providers.aws.answers import ANSWERS, READ, AnswerParsers, moment
 
 HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n<{0} xmlns="http://ec2.amazonaws.com/doc/2016-11-15">{1}</{0}>'

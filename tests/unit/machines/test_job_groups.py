@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from hcloud.profiling.programs.keeper.groups import (
+    KeptAttempt,
+    Spare,
     limit,
     limit_cpu,
     limits_memory,
@@ -18,7 +20,6 @@ from hcloud.profiling.programs.keeper.groups import (
     ran_out_of_memory,
     usable,
 )
-from hcloud.profiling.programs.keeper.job import KeptAttempt, Spare
 
 VERSION_2 = ("cpu.max", "memory.max", "memory.swap.max", "memory.oom.group")
 VERSION_1 = ("cpu.cfs_period_us", "cpu.cfs_quota_us", "memory.limit_in_bytes", "memory.memsw.limit_in_bytes")

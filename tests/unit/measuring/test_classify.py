@@ -10,11 +10,11 @@ import pytest
 from applications import performance, profile_of, scores
 
 from benchmarks.held_out import stated
-from hcloud.classify import ridge, sgd
+from hcloud.classify import factorize, sgd
+from hcloud.classify.calibration import ClassifiedApp, evidence_of
 from hcloud.classify.classifier import EvidenceLimits, Options, Trained, classify, complete, gains, rising_along, train
-from hcloud.classify.evidence import ClassifiedApp, evidence_of
 from hcloud.classify.factorize import fit
-from hcloud.classify.feedback import Observation, misclassified, with_observation
+from hcloud.classify.judgement import misclassified
 from hcloud.classify.matrix import Matrix, matrix_of
 from hcloud.model.measured.profile import Aspect, CompletedRow, Measured, Predicted, Probe
 
@@ -129,7 +129,7 @@ def test_both_solvers_weigh_entries_alike(trained: Trained) -> None:
     given = {c: replace(m, low=0.8 * m.value, high=1.3 * m.value) for c, m in known.items()}
     believed = EvidenceLimits(relative_error=INF)
     closed, descended = (
-        answered(complete(trained, given, NEW, Options(limits=believed, fold=f))) for f in (ridge.fold, sgd.fold)
+        answered(complete(trained, given, NEW, Options(limits=believed, fold=f))) for f in (factorize.fold, sgd.fold)
     )
     for column, one in closed.columns.items():
         assert descended.columns[column].value == pytest.approx(one.value, rel=1e-3)
@@ -230,12 +230,12 @@ def test_the_probe_is_what_narrows_the_row_most_for_its_cost(trained: Trained) -
 
 
 def test_a_gain_is_the_share_of_variance_that_the_measurement_removes(trained: Trained) -> None:
-    from hcloud.classify import ridge
+    from hcloud.classify import factorize
 
     assert trained.factors is not None
     evidence = evidence_of(trained.matrix, entries(t9=2.0, t3=1.0), NEW)
     for column in (0, 5):
-        left = [np.diag(ridge.covariance(trained.factors, np.array(o, np.intp))) for o in ([3], [3, column])]
+        left = [np.diag(factorize.covariance(trained.factors, np.array(o, np.intp))) for o in ([3], [3, column])]
         before, after = (values + trained.factors.noise for values in left)
         missing = [i for i in range(9) if i != 3]
         still = [i for i in missing if i != column]
@@ -302,40 +302,16 @@ def test_gaps_of_nearly_dense_rows_teach_nothing_of_their_own() -> None:
 
 
 def test_sparse_rows_are_placed_but_do_not_teach(trained: Trained) -> None:
-    grown = with_observation(trained.matrix, Observation("arrived", "t9", 2.0, True))
-    grown = with_observation(grown, Observation("arrived", "t1", 3.0, True))
-    again = train(grown)
+    known, row = trained.matrix, np.full(len(trained.matrix.columns), np.nan)
+    row[known.columns.index("t9")], row[known.columns.index("t1")] = 2.0, 3.0
+    rising, values = np.append(known.rising, True), np.vstack((known.values, row))
+    again = train(replace(known, apps=(*known.apps, "arrived"), values=values, rising=rising))
     assert again.factors is not None
     assert trained.factors is not None
     assert again.factors.rows == trained.factors.rows
     assert again.concepts.shape == (26, trained.concepts.shape[1])
     near = answered(complete(again, entries(t9=2.0, t1=3.0), NEW, Options(neighbours=1)))
     assert near.neighbours[0].likeness > 0.999
-
-
-def test_feedback_overwrites_and_refits(trained: Trained) -> None:
-    before = trained.matrix.values.copy()
-    seen = Observation("known002", "t4", 10 * float(before[2, 4]), rising=True)
-    after = train(with_observation(trained.matrix, seen))
-    assert after.matrix.values[2, 4] == seen.value
-    assert np.array_equal(trained.matrix.values, before)
-    given = entries(t9=2.0, t1=3.0)
-    old, new = (answered(complete(t, given, NEW, Options(limits=EvidenceLimits(INF, INF)))) for t in (trained, after))
-    assert new.columns["t4"].value > old.columns["t4"].value
-
-
-def test_feedback_on_a_new_application_adds_its_row_in_order(trained: Trained) -> None:
-    grown = with_observation(trained.matrix, Observation("known0075", "t4", 2.0, rising=False))
-    at = grown.apps.index("known0075")
-    assert grown.apps == tuple(sorted(grown.apps))
-    assert np.isnan(grown.values[at]).sum() == 9
-    assert not grown.rising[at]
-    with pytest.raises(ValueError, match="'nowhere' is not a column"):
-        with_observation(trained.matrix, Observation("a", "nowhere", 2.0, rising=True))
-    with pytest.raises(ValueError, match="has changed"):
-        with_observation(grown, Observation("known0075", "t4", 2.0, rising=True))
-    with pytest.raises(ValueError, match="not a positive number"):
-        with_observation(grown, Observation("known0075", "t4", 0.0, rising=False))
 
 
 def test_only_a_large_difference_outside_the_interval_is_a_misclassification() -> None:
@@ -383,10 +359,9 @@ def test_a_measurement_written_back_never_raises_the_error_on_rows_that_were_hel
     errors = []
     for row, column in [(-1, -1), *places]:
         if row >= 0:
-            seen = Observation(
-                apps[row], full.columns[column], float(truth[row, column]), rising=bool(full.rising[row])
-            )
-            matrix = with_observation(matrix, seen)
+            values = matrix.values.copy()
+            values[row, column] = truth[row, column]
+            matrix = replace(matrix, values=values)
         errors.append(_held_error(train(matrix), full, held))
     assert errors[-1] < 0.9 * errors[0]
     assert max(errors) == errors[0], errors

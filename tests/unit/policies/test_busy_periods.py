@@ -7,9 +7,11 @@ import math
 import numpy as np
 import pytest
 
+from hcloud.policy.records import Reals
 from hcloud.policy.waiting.busy import (
     EXPONENTIAL,
     GAMMA,
+    GRID,
     LEAST_SEEN,
     LOG_NORMAL,
     NORMAL,
@@ -19,9 +21,9 @@ from hcloud.policy.waiting.busy import (
     fitted,
     log_gamma,
     log_survival,
+    survives,
+    tabulate,
 )
-from hcloud.policy.records import Reals
-from hcloud.policy.waiting.freeing import GRID, survives, tabulate
 
 SEEN = {
     NORMAL: lambda c: np.abs(c.normal(2500, 400, 500)),

@@ -12,7 +12,7 @@ from operating import World, closed_after, job
 
 from hcloud.cli.main import run as cli
 from hcloud.planning.reports.course import QUEUED, RENTED, RESERVED, course_of
-from hcloud.usecases.reports.course import course_of_journal
+from hcloud.usecases.reports.quality import course_of_journal
 from hcloud.views.page.drawn import standalone
 from hcloud.views.reports.course import course_picture
 

@@ -30,8 +30,7 @@ from hcloud.readers.strategies import load_strategy
 from hcloud.sim.outcomes.measure import measure
 from hcloud.sim.run import run
 from hcloud.sim.setup.clustered.cluster_jobs import Applications
-from hcloud.sim.setup.clustered.cluster_shop import OWN, cluster_shop
-from hcloud.sim.setup.clustered.clusters import ClusterScenario, cluster_scenario
+from hcloud.sim.setup.clustered.clusters import OWN, ClusterScenario, cluster_scenario, cluster_shop
 from hcloud.sim.setup.clustered.recipes import RECIPES
 from hcloud.usecases.studies.simulation import SimulationRequest, open_study, setting_for, tasks_for
 from hcloud.usecases.workloads.scenarios import SCENARIO_NAMES, scenario_jobs

@@ -17,10 +17,10 @@ from states import a_state, an_intent
 from hcloud.cli.main import run
 from hcloud.errors import LockedError, UsageError
 from hcloud.store.buckets.bucket import Bucket
-from hcloud.store.buckets.condition_probe import NOTE, found_fault
 from hcloud.store.buckets.objects import ABSENT, Objects, StoredObject, Writing
+from hcloud.store.buckets.state_bucket import NOTE, found_fault
 from hcloud.store.files.place import ChangedError
-from hcloud.store.states.rows import encode_state
+from hcloud.store.states.remembered import encode_state
 from hcloud.usecases.live.state import open_store
 
 rigs = opened

@@ -13,7 +13,7 @@ from purchasing import OPEN, Shop, approved, wanted
 
 from hcloud.errors import HcloudError, InputError, StaleError
 from hcloud.live.buying.purchase import execute
-from hcloud.store.files.disk import Disk
+from hcloud.store.files.private_directory import Disk
 from hcloud.store.records.purchases import FILE_NAME, PurchaseLedger
 
 

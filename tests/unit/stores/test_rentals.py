@@ -15,9 +15,8 @@ from hcloud.errors import HcloudError, InputError
 from hcloud.model.holdings.state import OwnedMachine, State
 from hcloud.model.report import MachineRental
 from hcloud.planning.changes.recall import with_records
-from hcloud.store.files.disk import Disk
 from hcloud.store.files.place import RENTALS
-from hcloud.store.files.private_directory import PrivateDirectory
+from hcloud.store.files.private_directory import Disk, PrivateDirectory
 from hcloud.store.records.durable_lines import DurableLines
 from hcloud.store.states.in_directory import FileStateStore
 
@@ -230,7 +229,7 @@ def test_another_states_rentals_stay_where_it_is_written_over(store: FileStateSt
 
 def test_H4_a_later_version_is_refused(store: FileStateStore) -> None:
     store.save(running(1))
-    from hcloud.store.records.sealed_lines import NO_SUM, sealed
+    from hcloud.store.records.durable_lines import NO_SUM, sealed
 
     line, _ = sealed(NO_SUM, {"log": {"format_version": "2.0"}})
     (Path(str(store)) / RENTALS).write_bytes(line)
@@ -241,7 +240,7 @@ def test_H4_a_later_version_is_refused(store: FileStateStore) -> None:
 def test_a_row_that_is_none_is_named(store: FileStateStore) -> None:
     store.save(running(1))
     path = Path(str(store)) / RENTALS
-    from hcloud.store.records.sealed_lines import NO_SUM, sealed
+    from hcloud.store.records.durable_lines import NO_SUM, sealed
 
     head, digest = sealed(NO_SUM, {"log": {"format_version": "1.0"}})
     row, _ = sealed(digest, {"rentals": [{"usage": {"resource": 1}}]})

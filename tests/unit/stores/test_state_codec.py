@@ -15,10 +15,10 @@ from states import AT, LINEAGE, SCOPE, a_record, a_state, several
 
 from hcloud.errors import InputError
 from hcloud.model.holdings.state import State
+from hcloud.store.records.durable_lines import NO_SUM, sealed
 from hcloud.store.records.intent_codec import Head, entry_content, read_lines, written
-from hcloud.store.records.sealed_lines import NO_SUM, sealed
 from hcloud.store.states.codec import checksum, decode_state, state_schema
-from hcloud.store.states.rows import StateEncoder, encode_state
+from hcloud.store.states.remembered import StateEncoder, encode_state
 
 SECRET = re.compile("secret|token|passw|credential|private|session|signature|access", re.IGNORECASE)
 

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from hcloud.fake.aws.behind import is_used, told
-from hcloud.fake.aws.denial import DenialError
 from hcloud.fake.aws.ec2.machines import (
     CODES,
     ROOT_DEVICE,
@@ -20,8 +19,7 @@ from hcloud.fake.aws.ec2.machines import (
     volume_of,
 )
 from hcloud.fake.aws.ec2.references import security_groups
-from hcloud.fake.aws.models import Wire
-from hcloud.fake.aws.world import Ask, moment, region_of
+from hcloud.fake.aws.world import Ask, DenialError, Wire, moment, region_of
 from hcloud.fake.ledger import Rented
 
 ROOT_GIB = 8  # of Amazon Linux

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hcloud.fake.aws.denial import DenialError
 from hcloud.fake.aws.ec2.launching import MOST_TAGS, checked_tags
 from hcloud.fake.aws.ec2.machines import (
     CODES,
@@ -20,8 +19,7 @@ from hcloud.fake.aws.ec2.machines import (
     spot_request,
     state_of,
 )
-from hcloud.fake.aws.models import Wire
-from hcloud.fake.aws.world import Ask, moment, region_of
+from hcloud.fake.aws.world import Ask, DenialError, Wire, moment, region_of
 from hcloud.fake.faults import FaultKind, Lag
 from hcloud.fake.ledger import Rented
 

@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from hcloud.fake.aws.denial import DenialError
+from hcloud.fake.aws.ec2.capacity import limit_of, used
 from hcloud.fake.aws.ec2.machines import described, end
-from hcloud.fake.aws.ec2.quotas import limit_of, used
 from hcloud.fake.aws.ec2.references import (
     check_key,
     checked_image,
@@ -19,9 +18,7 @@ from hcloud.fake.aws.ec2.references import (
     with_template,
     zone_of,
 )
-from hcloud.fake.aws.models import Wire
-from hcloud.fake.aws.network import subnet_in
-from hcloud.fake.aws.world import Ask, TokenAnswer
+from hcloud.fake.aws.world import Ask, DenialError, TokenAnswer, Wire, subnet_in
 from hcloud.fake.faults import FaultKind
 from hcloud.fake.ledger import Rented
 from hcloud.fake.world import NewMachine

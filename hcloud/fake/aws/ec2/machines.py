@@ -5,10 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from fnmatch import fnmatchcase
 
-from hcloud.fake.aws.denial import DenialError
-from hcloud.fake.aws.models import Wire
-from hcloud.fake.aws.network import DEFAULT_GROUP, DEFAULT_VPC
-from hcloud.fake.aws.world import Ask, AwsWorld, moment, region_of
+from hcloud.fake.aws.world import DEFAULT_GROUP, DEFAULT_VPC, Ask, AwsWorld, DenialError, Wire, moment, region_of
 from hcloud.fake.faults import FaultKind
 from hcloud.fake.ledger import Rented
 from hcloud.fake.world import MAINTAINED
@@ -74,14 +71,14 @@ def by_user(at: float) -> str:
     return f"User initiated ({moment(at):%Y-%m-%d %H:%M:%S} GMT)"
 
 
-def of_ids(ask: Ask, ids: list[str], *, listed: bool = True) -> list[Rented]:
+def of_ids(ask: Ask, ids: list[str]) -> list[Rented]:
     """The machines of these ids; refuses all where one is malformed or not known here."""
     for given in ids:
         kind, _, digits = given.partition("-")
         if kind != "i" or len(digits) not in _ID_LENGTH or not all(c in "0123456789abcdef" for c in digits):
             raise DenialError("InvalidInstanceID.Malformed", f'Invalid id: "{given}"')
     found = {m.id: m for m in ask.world.ledger.machines.values() if region_of(m) == ask.region}
-    missing = [i for i in ids if i not in found or (listed and not is_listed(ask, found[i]))]
+    missing = [i for i in ids if i not in found or not is_listed(ask, found[i])]
     if missing:
         text = f"The instance ID '{missing[0]}' does not exist"
         if len(missing) > 1:

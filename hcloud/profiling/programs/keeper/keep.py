@@ -15,6 +15,9 @@ from hcloud.profiling.programs.keeper import AT_ONCE, GROUP, LOST, MARK, NEVER
 from hcloud.profiling.programs.keeper.files import drain, names, poke, sync, text, unlink, write
 from hcloud.profiling.programs.keeper.groups import (
     MIB,
+    SIGNS,
+    KeptAttempt,
+    Spare,
     is_in,
     limit,
     limit_cpu,
@@ -26,7 +29,6 @@ from hcloud.profiling.programs.keeper.groups import (
     usable,
     yield_to_others,
 )
-from hcloud.profiling.programs.keeper.job import SIGNS, KeptAttempt, Spare
 from hcloud.profiling.programs.keeper.processes import (
     children,
     give_way,

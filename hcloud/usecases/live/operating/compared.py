@@ -33,7 +33,7 @@ from hcloud.planning.changes.slots import CloudRegion
 from hcloud.planning.reports.journeys import journeys_of
 from hcloud.policy.facts import Setup
 from hcloud.policy.registry import rule_of, sizing_of
-from hcloud.policy.sizes.requests import RequestedSizes
+from hcloud.policy.sizes.information import RequestedSizes
 from hcloud.policy.sizes.sizing import PeakOverprovisioned
 from hcloud.readers.clouds import PAPER, load_cloud
 from hcloud.readers.configuration.config import Loaded

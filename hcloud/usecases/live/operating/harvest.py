@@ -16,7 +16,7 @@ from hcloud.control.ports import JobSource
 from hcloud.errors import EvidenceError, InputError, UsageError
 from hcloud.harvest.hosts import IdleHost, free_cores, free_memory
 from hcloud.harvest.kernels.holding import VCPU
-from hcloud.harvest.tasks.graphs import dag_of
+from hcloud.harvest.tasks.dags import dag_of
 from hcloud.live.harvesting.terms import Harvestable, HarvestTerms, settings_of
 from hcloud.model.running.harvest_note import HarvestClass, HarvestClasses, HarvestSet
 from hcloud.model.running.job import JobOrder, NewJobs

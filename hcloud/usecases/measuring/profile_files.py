@@ -1,15 +1,47 @@
-"""``hcloud profile import``: a profile of recorded use, for those who cannot run probes."""
+"""Profiles in files: two side by side (``hcloud profile compare``), and one made of recorded use (``profile
+import``)."""
 
 from __future__ import annotations
 
 import math
 from pathlib import Path
 
-from hcloud.model.measured.profile import Aspect, Measured, Metric, Profile, merged
+from hcloud.model.measured.profile import (
+    RESOURCES,
+    Aspect,
+    ComparedNumber,
+    Measured,
+    Metric,
+    Profile,
+    ProfileComparison,
+    merged,
+)
 from hcloud.model.workload import JobKind
 from hcloud.readers.applications.utilisation import UtilisationBase, UtilisationSamples, load_use
 from hcloud.store.profiles import check_target, save_profile
+from hcloud.usecases.measuring.profile_names import named_profile
 from hcloud.usecases.measuring.profile_run import earlier
+
+
+def compare_profiles(left: Path, right: Path) -> ProfileComparison:
+    """Two profiles from their files or by name, every column that either has."""
+    one, other = named_profile(left), named_profile(right)
+    lines = [
+        ComparedNumber(
+            aspect, column, one.entries.get(aspect, {}).get(column), other.entries.get(aspect, {}).get(column)
+        )
+        for aspect in Aspect
+        for column in _columns(aspect, one, other)
+    ]
+    return ProfileComparison(one, other, tuple(lines))
+
+
+def _columns(aspect: Aspect, one: Profile, other: Profile) -> list[str]:
+    present = [*one.entries.get(aspect, {}), *other.entries.get(aspect, {})]
+    if aspect.is_interference:
+        return [r for r in RESOURCES if r in present]
+    return list(dict.fromkeys(present))
+
 
 HELD = Metric("share of demand held", "fraction", rising=True)
 USUAL = 0.95  # ours: enough nineteen times in twenty
