@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from hcloud.model.workload import Floats
 
 
+SAVING_PLACES = 6  # beyond them shares of prices are rounding
+
+
 @dataclass(frozen=True, slots=True)
 class EstateKind:
     """A kind of machine: how many of one type are in use at each step that nothing which is held of it alone serves
@@ -33,6 +36,12 @@ class EstateKind:
         vcpus, gib = map(float, candidate.capacity)
         used = np.maximum(forecast.cores / vcpus, forecast.memory / gib)
         return cls(used, float(candidate.on_demand.hourly), candidate, forecast)
+
+    @property
+    def least_price(self) -> float:
+        """The price of one that is in use in all hours of a month."""
+        rule = None if self.candidate is None else self.candidate.sustained
+        return self.price if rule is None else self.price * float(rule.full_month_factor)
 
     def rented(self, machines: Floats) -> float:
         """Dollars of so many machines at each step on demand."""
@@ -100,7 +109,8 @@ class Estate:
     AWS, "Calculating your bills with Savings Plans": reserved instances first, then EC2 Instance Savings Plans, then
     Compute Savings Plans; of these the usage with the highest percentage saved first, of equal ones that with the
     lowest rate. Azure: reservations, then savings plans by the highest discount. Google: committed use of resources,
-    then flexible committed use.
+    then flexible committed use; in which order it does not say, here (ours) by the highest saving beside what sustained
+    use leaves.
     """
 
     kinds: tuple[EstateKind, ...]
@@ -133,7 +143,8 @@ class Estate:
         return [np.maximum(machines, 0.0) for machines in left]
 
     def _order(self, pools: Sequence[EstatePool]) -> list[tuple[float, int, int]]:
-        """(rate, number of the pool, number of the kind) as they are applied, the highest saving first."""
-        prices = [kind.price for kind in self.kinds]
-        pairs = [(r / prices[k], r, n, k) for n, pool in enumerate(pools) for k, r in pool.rates.items() if r]
-        return [pair[1:] for pair in sorted(pairs) if pair[0] < 1]
+        """(rate, number of the pool, number of the kind) as they are applied, the highest saving first; none where the
+        price on demand is no higher."""
+        pairs = [(self.kinds[k], r, n, k) for n, pool in enumerate(pools) for k, r in pool.rates.items() if r]
+        shares = [(round(r / kind.least_price, SAVING_PLACES), r, n, k) for kind, r, n, k in pairs if r < kind.price]
+        return [share[1:] for share in sorted(shares)]
