@@ -108,9 +108,10 @@ def _told_together(
     if joint is not None and use.kind in held:
         dollars = joint.dollars(held)[use.kind]
         yield (
-            "commitments that cover several kinds are divided here in proportion to what runs; applied as the cloud "
-            f"does, this kind costs {format_money(dollars.now)}/month, and what is bought saves "
-            f"{format_money(dollars.saved)}/month of all kinds"
+            "what is bought is chosen for all kinds together, as commitments cover several of them: this kind costs "
+            f"{format_money(dollars.now)}/month as the cloud applies these, and the purchase saves "
+            f"{format_money(dollars.saved)}/month of all kinds; other figures of this plan divide them in proportion "
+            "to what runs"
         )
 
 
