@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hcloud.planning.billed.estate import Estate, Purchase
+from hcloud.planning.billed.estate import BilledEstate, KindPurchase
 
 LEAST_GAIN = 0.01  # ours: dollars of the horizon that another number must save
 
 
-def better(estate: Estate, bought: Sequence[Purchase]) -> tuple[Purchase, ...]:
+def better(estate: BilledEstate, bought: Sequence[KindPurchase]) -> tuple[KindPurchase, ...]:
     """The purchases in numbers that cost less of the whole: each raised or lowered while that saves, in steps that
     become smaller, until no single instance more or less of any saves; from the numbers that are given and from none,
     as what frees a commitment for another kind may pay alone and not beside others."""
@@ -19,7 +19,7 @@ def better(estate: Estate, bought: Sequence[Purchase]) -> tuple[Purchase, ...]:
 
 
 class _Search:
-    def __init__(self, estate: Estate, bought: list[Purchase]) -> None:
+    def __init__(self, estate: BilledEstate, bought: list[KindPurchase]) -> None:
         self.estate, self.bought = estate, bought
         self.cost = estate.costs(bought).total
 

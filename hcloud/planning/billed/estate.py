@@ -65,7 +65,7 @@ class EstatePool:
 
 
 @dataclass(frozen=True, slots=True)
-class Purchase:
+class KindPurchase:
     """What is bought for a kind, held in ``steps``, in instances of so many of the machines that it is counted in;
     ``rates`` are those of a pool where it floats."""
 
@@ -75,7 +75,7 @@ class Purchase:
     machines: float
     rates: Mapping[int, float] | None = None
 
-    def of(self, count: int) -> Purchase:
+    def of(self, count: int) -> KindPurchase:
         """The same in another number."""
         return replace(self, holding=replace(self.holding, count=count))
 
@@ -103,7 +103,7 @@ class EstateCosts:
 
 
 @dataclass(frozen=True, slots=True)
-class Estate:
+class BilledEstate:
     """The kinds of a bill, and the commitments of it that float between them.
 
     AWS, "Calculating your bills with Savings Plans": reserved instances first, then EC2 Instance Savings Plans, then
@@ -117,7 +117,7 @@ class Estate:
     pools: tuple[EstatePool, ...]
     step_hours: float
 
-    def costs(self, bought: Sequence[Purchase]) -> EstateCosts:
+    def costs(self, bought: Sequence[KindPurchase]) -> EstateCosts:
         """What it costs with these purchases."""
         left = self._beside_bound(bought)
         steps = len(self.kinds[0].machines)
@@ -133,7 +133,7 @@ class Estate:
         idle = sum(float(room.sum()) for room in rooms[: len(self.pools)]) * self.step_hours
         return EstateCosts(rented, tuple(used * self.step_hours), idle, sum(float(p.holding.cost) for p in bought))
 
-    def _beside_bound(self, bought: Sequence[Purchase]) -> list[Floats]:
+    def _beside_bound(self, bought: Sequence[KindPurchase]) -> list[Floats]:
         """The machines of each kind that purchases for it alone leave."""
         left = [kind.machines for kind in self.kinds]
         for purchase in bought:

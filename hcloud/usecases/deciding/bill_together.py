@@ -13,7 +13,7 @@ import numpy as np
 from hcloud.catalog.book import PriceBook
 from hcloud.model.catalog import Offer, OfferKey, Payment, Provider, PurchaseOption
 from hcloud.planning.billed.better import better
-from hcloud.planning.billed.estate import Estate, EstateKind, EstatePool, Purchase
+from hcloud.planning.billed.estate import BilledEstate, EstateKind, EstatePool, KindPurchase
 from hcloud.planning.billed.floating import HeldPool
 from hcloud.planning.billed.kinds import KindUse, MachineKind
 from hcloud.planning.decide import ComparedFleets
@@ -47,7 +47,7 @@ class TogetherKinds:
 
     names: tuple[MachineKind, ...]
     compared: tuple[ComparedFleets, ...]
-    estate: Estate
+    estate: BilledEstate
     book: PriceBook
 
     def chosen(self) -> dict[MachineKind, tuple[Holding, ...]]:
@@ -62,7 +62,7 @@ class TogetherKinds:
     def dollars(self, held: Mapping[MachineKind, Sequence[Holding]]) -> dict[MachineKind, KindDollars]:
         """What each kind costs as things are, and what the purchases for it save beside those for the kinds before."""
         before = self.estate.costs(())
-        found, bought, now = {}, list[Purchase](), before.total
+        found, bought, now = {}, list[KindPurchase](), before.total
         month = HOURS_PER_MONTH / self._hours
         idle = before.idle / sum(before.used) if sum(before.used) else 0.0
         for number, kind in enumerate(self.names):
@@ -82,7 +82,7 @@ class TogetherKinds:
     def _hours(self) -> int:
         return self.compared[0].optimum.option.demanded.hours
 
-    def _possible(self, number: int) -> Iterator[Purchase]:
+    def _possible(self, number: int) -> Iterator[KindPurchase]:
         """What its plan alone would hold, else one of the cheapest offer, in no number yet."""
         optimum = self.compared[number].optimum
         for holding in optimum.fleet.holdings:
@@ -91,12 +91,12 @@ class TogetherKinds:
             for holding in fill(optimum.types[0].commitments, 1, optimum.option.demanded.hours):
                 yield self._purchase(number, holding).of(0)
 
-    def _purchase(self, number: int, holding: Holding) -> Purchase:
+    def _purchase(self, number: int, holding: Holding) -> KindPurchase:
         key, optimum = holding.offer.key, self.compared[number].optimum
         types = {c.shape.name: c for c in optimum.types}
         machines = float(types[key.instance_type].capacity[0] / optimum.types[0].capacity[0])
         rates = _rates_of_offer(holding.offer, self.estate.kinds, self.book) if key.option.floats else None
-        return Purchase(number, holding, holding.steps(optimum.option.demanded), machines, rates)
+        return KindPurchase(number, holding, holding.steps(optimum.option.demanded), machines, rates)
 
 
 def together(compared: Mapping[MachineKind, ComparedFleets], basis: BillBasis) -> TogetherKinds | None:
@@ -112,7 +112,7 @@ def together(compared: Mapping[MachineKind, ComparedFleets], basis: BillBasis) -
     kinds = [*map(_planned, fleets), *(_other(use, basis, settings) for use in others)]
     steps = len(first)
     floating = _pools(pools, list(zip((*uses, *others), kinds, strict=True)), basis.book, (steps, first.step_seconds))
-    estate = Estate(tuple(kinds), tuple(floating), first.step_hours)
+    estate = BilledEstate(tuple(kinds), tuple(floating), first.step_hours)
     return TogetherKinds(tuple(use.kind for use in uses), fleets, estate, basis.book)
 
 

@@ -148,8 +148,10 @@ def test_the_plan_of_one_kind_buys_what_the_plan_of_all_does_and_says_their_doll
     asked = ["plan", str(path), "--now", "2026-10-01T00:00:00Z", "--set", f"kind={KIND}", "--out", str(out)]
     assert run(asked) == 0
     alone = json.loads(out.read_text())
-    bought = [[(x["address"], float(x["count"])) for x in of["mix"] if "1y" in x["address"] and "owned" not in x["address"]]
-              for of in (of_all, alone)]  # fmt: skip
+    bought = [
+        [(line["address"], float(line["count"])) for line in of["mix"] if "plan-1y-all-upfront" in line["address"]]
+        for of in (of_all, alone)
+    ]
     assert bought[0] == bought[1] != []
     said = " ".join(capsys.readouterr().err.split())
     assert f"this kind costs ${float(of_all['now_monthly']):,.0f}/month" in said

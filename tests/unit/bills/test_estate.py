@@ -7,7 +7,7 @@ import pytest
 
 from hcloud.model.catalog import OfferKey, Payment, Provider, PurchaseOption
 from hcloud.planning.billed.better import better
-from hcloud.planning.billed.estate import Estate, EstateKind, EstatePool, Purchase
+from hcloud.planning.billed.estate import BilledEstate, EstateKind, EstatePool, KindPurchase
 from hcloud.planning.fleets.candidates import Candidate
 from hcloud.planning.fleets.fleet import Holding
 from hcloud.planning.forecasting.forecast import Forecast
@@ -33,7 +33,7 @@ def pool(dollars: float, *rates: float) -> EstatePool:
 
 def used(kinds: tuple[EstateKind, ...], floating: EstatePool) -> list[float]:
     """Dollars an hour of what floats that each kind uses."""
-    return [round(x / HOURS, 6) for x in Estate(kinds, (floating,), 1.0).costs(()).used]
+    return [round(x / HOURS, 6) for x in BilledEstate(kinds, (floating,), 1.0).costs(()).used]
 
 
 def test_the_highest_percentage_saved_is_covered_first_and_of_equal_ones_the_lowest_rate() -> None:
@@ -50,7 +50,7 @@ def test_of_equal_discounts_the_kind_without_sustained_use_is_covered_first() ->
 
 def test_kinds_that_are_not_planned_use_what_floats_and_their_dollars_do_not_count() -> None:
     m5, small = kind("m5.large", 10), EstateKind(np.full(HOURS, 2.0), 1.0)
-    costs = Estate((m5, small), (pool(1.0, m5.price * 0.9, 0.3),), 1.0).costs(())
+    costs = BilledEstate((m5, small), (pool(1.0, m5.price * 0.9, 0.3),), 1.0).costs(())
     assert [round(x / HOURS, 6) for x in costs.used] == [0.4, 0.6]
     assert costs.rented[1] == 0
 
@@ -62,9 +62,9 @@ def test_a_purchase_that_frees_a_plan_for_another_kind_is_bought_for_what_it_sav
     offer = BOOK.offers[OfferKey(Provider.AWS, "us-east-1", "m5.large", PurchaseOption.RESERVED, 1, Payment.NONE)]
     m5, c6g = kind("m5.large", 10), kind("c6g.large", 10)
     rates = m5.price * 0.6, c6g.price * 0.7
-    purchase = Purchase(0, Holding(offer, held), slice(0, HOURS), 1.0)
+    purchase = KindPurchase(0, Holding(offer, held), slice(0, HOURS), 1.0)
     counts = [
-        sum(p.holding.count for p in better(Estate((m5, c6g), (pool(dollars, *rates),), 1.0), [purchase]))
+        sum(p.holding.count for p in better(BilledEstate((m5, c6g), (pool(dollars, *rates),), 1.0), [purchase]))
         for dollars in (10 * rates[0], 10 * sum(rates))
     ]
     assert counts == [8, 0]
