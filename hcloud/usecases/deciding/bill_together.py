@@ -22,7 +22,7 @@ from hcloud.planning.fleets.fleet import Holding
 from hcloud.planning.fleets.owned import use_first
 from hcloud.planning.forecasting.forecast import stretch
 from hcloud.planning.settings import PlanSettings
-from hcloud.units import HOURS_PER_MONTH, SECONDS_PER_HOUR
+from hcloud.units import HOURS_PER_MONTH, SECONDS_PER_HOUR, cents
 from hcloud.usecases.deciding.bill_basis import BillBasis
 from hcloud.usecases.deciding.plan import planned_demand
 
@@ -69,7 +69,7 @@ class TogetherKinds:
             bought += [self._purchase(number, holding) for holding in held.get(kind, ())]
             then = self.estate.costs(bought).total
             alone = before.rented[number] + before.used[number] * (1 + idle) + self._bound(number)
-            found[kind] = KindDollars(Decimal(alone * month), Decimal((now - then) * month))
+            found[kind] = KindDollars(_cents(alone * month), _cents((now - then) * month))
             now = then
         return found
 
@@ -97,6 +97,10 @@ class TogetherKinds:
         machines = float(types[key.instance_type].capacity[0] / optimum.types[0].capacity[0])
         rates = _rates_of_offer(holding.offer, self.estate.kinds, self.book) if key.option.floats else None
         return KindPurchase(number, holding, holding.steps(optimum.option.demanded), machines, rates)
+
+
+def _cents(dollars: float) -> Decimal:
+    return cents(Decimal(repr(float(dollars))))
 
 
 def together(compared: Mapping[MachineKind, ComparedFleets], basis: BillBasis) -> TogetherKinds | None:
