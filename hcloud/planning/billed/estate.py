@@ -131,7 +131,9 @@ class BilledEstate:
             used[kind] += float(taken.sum()) * rate
         rented = tuple(kind.rented(machines) for kind, machines in zip(self.kinds, left, strict=True))
         idle = sum(float(room.sum()) for room in rooms[: len(self.pools)]) * self.step_hours
-        return EstateCosts(rented, tuple((used * self.step_hours).tolist()), idle, sum(float(p.holding.cost) for p in bought))
+        return EstateCosts(
+            rented, tuple((used * self.step_hours).tolist()), idle, sum(float(p.holding.cost) for p in bought)
+        )
 
     def _beside_bound(self, bought: Sequence[KindPurchase]) -> list[Floats]:
         """The machines of each kind that purchases for it alone leave."""
