@@ -7,7 +7,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,13 +23,12 @@ from hcloud.planning.fleets.evaluate import (
     evaluate,
     fill,
 )
-from hcloud.planning.fleets.fleet import Fleet, serve, vcpus_held
+from hcloud.planning.fleets.fleet import Fleet, Holding, serve, vcpus_held
 from hcloud.planning.fleets.mix import Bound, lower_bound, mixed_reserve, useful_types
 from hcloud.planning.fleets.options import (
     DemandParts,
     FleetProblem,
     Option,
-    divide,
     find_options,
     ladders_of,
     region_of,
@@ -40,21 +38,18 @@ from hcloud.planning.fleets.owned import Owned
 from hcloud.planning.fleets.required import RequiredMachine, meeting_all
 from hcloud.planning.fleets.sizes import Ladder, stated
 from hcloud.planning.fleets.spot import spot_fleet
-from hcloud.planning.forecasting.forecast import Forecast, repeating
+from hcloud.planning.forecasting.forecast import Forecast
 from hcloud.planning.forecasting.idle import IdleHours
 from hcloud.planning.forecasting.packing import RunningJobs
-from hcloud.planning.risks.futures import draw_futures
-from hcloud.planning.risks.risk import SCALES, FutureCosts, HoldingSpan, changed, scaled, spread
+from hcloud.planning.risks.risk import FutureCosts
 from hcloud.planning.risks.rivals import NEAREST, ChosenFleet, Fall, Rival, fall, rivals
+from hcloud.planning.risks.sizing import sized_fleet
 from hcloud.planning.settings import PlanSettings
-from hcloud.units import HOURS_PER_MONTH
 
 if TYPE_CHECKING:
     from hcloud.model.workload import Floats
 
 APART = 0.01  # ours: types are mixed where their machines hold all but this part of the jobs' vCPUs
-MOST_SPANS = 36  # ours: three years month by month
-SEED_FUTURES = 1  # purpose of the random stream, mixed with the seed so that another stream never moves it
 
 
 RelaxedRegion = tuple[tuple[Candidate, ...], Bound]
@@ -64,13 +59,19 @@ RelaxedRegion = tuple[tuple[Candidate, ...], Bound]
 @dataclass(frozen=True, slots=True)
 class ComparedFleets:
     """All that a fleet is chosen among: the options, the cheapest fleet of each alone (the cheapest first), each
-    region's ``relaxed`` fleet, and the demand if every job could be split (``plain``)."""
+    region's ``relaxed`` fleet, the demand if every job could be split (``plain``), and what was refused."""
 
     asked: FleetProblem
     options: tuple[Option, ...]
     evaluations: tuple[Evaluation, ...]
     plain: DemandParts
     relaxed: Mapping[tuple[str, str], RelaxedRegion]
+    refusals: tuple[Refusal, ...] = ()
+
+    @property
+    def optimum(self) -> ChosenFleet:
+        """The cheapest fleet for the forecast."""
+        return _choose(self, self.asked.settings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +125,8 @@ class Given:
     be split; ``reserve``, so many instances of the cheapest single type to hold, whatever would be optimal, or so many
     ``vcpus`` of it; ``leanest``, the GiB per vCPU of the demand's jobs, where it has jobs; ``idle``, what of the demand
     may run in the idle hours of what is reserved; ``otherwise``, the decision without them: it is never done worse than
-    that; ``required``, what jobs require of their machine."""
+    that; ``required``, what jobs require of their machine; ``compared``, what the fleet is chosen among, where that was
+    found before; ``holdings``, what of the cheapest types to hold."""
 
     running: RunningJobs | None = None
     reserve: int | None = None
@@ -133,6 +135,8 @@ class Given:
     idle: IdleHours | None = None
     otherwise: FleetDecision | None = None
     required: tuple[RequiredMachine, ...] = ()
+    compared: ComparedFleets | None = None
+    holdings: tuple[Holding, ...] | None = None
 
 
 def decide(
@@ -148,21 +152,11 @@ def decide(
     demand.
     """
     given = given or Given()
-    asked = FleetProblem(demand, settings, owned, given.running, given.leanest, given.idle)
-    found = [find_candidates(book, m, settings.outlook.horizon_hours) for m in settings.markets]
-    able, unable = meeting_all([c for kept, _ in found for c in kept], given.required)
-    candidates = [_paced(c, settings) for c in able]
-    if not candidates:
-        raise EvidenceError(
-            "no instance type matches the settings",
-            hint="widen markets.families, architectures or regions, or set markets.vcpus to a size they have",
-        )
-    compared, too_small = _compared(candidates, asked)
-    options, evaluations = compared.options, compared.evaluations
+    compared = given.compared or compare(book, demand, settings, owned, given)
+    asked, options, evaluations = compared.asked, compared.options, compared.evaluations
     optimum = _optimum(compared, settings, given.otherwise)
-    reserve = given.reserve if given.vcpus is None else int(given.vcpus / float(evaluations[0].candidate.shape.vcpus))
-    start = optimum if reserve is None else _holding(evaluations[0], optimum, reserve)
-    sized = _sized(start, settings, owned)
+    start = _start(optimum, evaluations[0], given)
+    sized = sized_fleet(start, settings, owned)
     chosen = sized.chosen
     ladders = ladders_of(options)
     return FleetDecision(
@@ -176,7 +170,7 @@ def decide(
         chosen.lower_bound,
         rivals(options, chosen, settings),
         evaluations,
-        (*(r for _, refused in found for r in refused), *unable, *too_small),
+        compared.refusals,
         tuple(fall(chosen, evaluations, options, asked, -f) for f in settings.risk.falls),
         sized.spread,
         sized.scale,
@@ -199,28 +193,39 @@ def of_several_types(decision: FleetDecision, otherwise: FleetDecision | None = 
     return stated(chosen.fleet, chosen.types, ladders_of(compared.options), chosen.option.parts.planned).cost
 
 
-def _compared(candidates: Sequence[Candidate], asked: FleetProblem) -> tuple[ComparedFleets, tuple[Refusal, ...]]:
-    """What a fleet is chosen among, and the types too small for a job."""
+def compare(
+    book: PriceBook, demand: Demand, settings: PlanSettings, owned: Sequence[Owned], given: Given
+) -> ComparedFleets:
+    """All that a fleet for the demand is chosen among; raises as :func:`decide` does."""
+    asked = FleetProblem(demand, settings, owned, given.running, given.leanest, given.idle)
+    found = [find_candidates(book, m, settings.outlook.horizon_hours) for m in settings.markets]
+    able, unable = meeting_all([c for kept, _ in found for c in kept], given.required)
+    candidates = [_paced(c, settings) for c in able]
+    if not candidates:
+        raise EvidenceError(
+            "no instance type matches the settings",
+            hint="widen markets.families, architectures or regions, or set markets.vcpus to a size they have",
+        )
     options, plain, too_small = find_options(candidates, asked)
-    evaluations = _evaluated(options, asked.settings)
+    evaluations = _evaluated(options, settings)
     groups = map(useful_types, _regions([e.candidate for e in evaluations]))
     relaxed = {region_of(group[0]): (group, lower_bound(group, plain.planned)) for group in groups}
-    return ComparedFleets(asked, options, evaluations, plain, relaxed), too_small
+    refused = (*(r for _, refused in found for r in refused), *unable, *too_small)
+    return ComparedFleets(asked, options, evaluations, plain, relaxed, refused)
+
+
+def _start(optimum: ChosenFleet, best: Evaluation, given: Given) -> ChosenFleet:
+    """The optimum, or the fleet that holds what is given."""
+    if given.holdings is not None:
+        return _together(optimum, given.holdings)
+    reserve = given.reserve if given.vcpus is None else int(given.vcpus / float(best.candidate.shape.vcpus))
+    return optimum if reserve is None else _holding(best, optimum, reserve)
 
 
 def _optimum(compared: ComparedFleets, settings: PlanSettings, otherwise: FleetDecision | None) -> ChosenFleet:
     """The cheapest fleet under settings that may differ from those asked with in how types are mixed."""
     optimum = _choose(compared, settings)
     return optimum if otherwise is None else _no_worse(optimum, compared.options, otherwise)
-
-
-@dataclass(frozen=True, slots=True)
-class _Sized:
-    """The spread over futures (None without any, or without a commitment), the scale of the reserve, what is held."""
-
-    spread: FutureCosts | None
-    scale: float
-    chosen: ChosenFleet
 
 
 def _paced(candidate: Candidate, settings: PlanSettings) -> Candidate:
@@ -307,6 +312,15 @@ def _holding(best: Evaluation, optimum: ChosenFleet, count: int) -> ChosenFleet:
     return ChosenFleet((best.candidate,), optimum.option, fleet, method, gap, optimum.lower_bound)
 
 
+def _together(optimum: ChosenFleet, holdings: tuple[Holding, ...]) -> ChosenFleet:
+    """The fleet of the same types with what is held chosen elsewhere."""
+    if holdings == optimum.fleet.holdings:
+        return optimum
+    fleet = serve(optimum.option.parts.planned, optimum.types, holdings)
+    gap = optimum.gap + float(fleet.cost - optimum.fleet.cost)
+    return replace(optimum, fleet=fleet, method="chosen with all kinds of machines of the bill", gap=max(gap, 0.0))
+
+
 def _by_shape(
     evaluations: Sequence[Evaluation], useful: Sequence[Candidate], reserve: Floats
 ) -> dict[Candidate, float]:
@@ -336,52 +350,3 @@ def _regions(candidates: Sequence[Candidate]) -> list[tuple[Candidate, ...]]:
 def _in_use(candidates: Sequence[Candidate], fleet: Fleet) -> tuple[Candidate, ...]:
     used = {h.offer.key.instance_type for h in fleet.holdings} | {r.offer.key.instance_type for r in fleet.rentals}
     return tuple(c for c in candidates if c.shape.name in used)
-
-
-def _sized(chosen: ChosenFleet, settings: PlanSettings, owned: Sequence[Owned]) -> _Sized:
-    """The spread over futures and, where a regret quantile is set, the reserve scaled to it."""
-    generator = np.random.default_rng([settings.seed, SEED_FUTURES])
-    demanded, planned = chosen.option.demanded, chosen.option.parts.planned
-    pattern = repeating(demanded, settings.outlook)
-    futures = draw_futures(pattern, settings.outlook, settings.risk, generator)
-    if futures is None or not chosen.fleet.holdings:
-        return _Sized(None, 1.0, chosen)
-    spans = _spans(chosen.fleet, pattern, settings, owned)
-    costs = spread(chosen.types, chosen.fleet, spans, futures)
-    mean = float(np.mean(pattern.cores) * futures.stated.mean())
-    outcome = FutureCosts(SCALES, costs, futures.mean_demand(pattern) / mean)
-    quantile = settings.risk.regret_quantile
-    if quantile is None:
-        return _Sized(outcome, 1.0, chosen)
-    scale = outcome.best_scale(quantile)
-    holdings = scaled(chosen.fleet.holdings, scale)
-    if sum(h.count for h in holdings) == sum(h.count for h in chosen.fleet.holdings):
-        return _Sized(outcome, 1.0, chosen)
-    return _Sized(outcome, scale, replace(chosen, fleet=serve(planned, chosen.types, holdings)))
-
-
-def _spans(fleet: Fleet, pattern: Forecast, settings: PlanSettings, owned: Sequence[Owned]) -> list[HoldingSpan]:
-    """The months of the horizon, those together in whose middle the same is held and owned; of more than ``MOST_SPANS``
-    months several are looked at as one."""
-    together: dict[tuple[tuple[int, ...], tuple[tuple[int, int], ...]], list[int]] = {}
-    hours = settings.outlook.horizon_hours
-    count = -(-hours // HOURS_PER_MONTH)
-    alike = -(-count // MOST_SPANS)
-    for month in range(count):
-        middle = min((month // alike + 0.5) * alike * HOURS_PER_MONTH, float(hours))
-        lasting = (i for i, h in enumerate(fleet.holdings) if 0 <= middle - h.start_hour <= h.offer.term_hours)
-        left = ((i, o.phase(middle)) for i, o in enumerate(owned) if o.hours_left >= middle)
-        together.setdefault((tuple(lasting), tuple(left)), []).append(month)
-    return [
-        HoldingSpan(
-            np.array(months),
-            tuple(fleet.holdings[i] for i in held),
-            partial(_left, pattern, settings, [owned[i].lasting(phase, hours) for i, phase in left]),
-        )
-        for (held, left), months in together.items()
-    ]
-
-
-def _left(pattern: Forecast, settings: PlanSettings, owned: Sequence[Owned], level: float) -> Forecast:
-    """What is planned for of a multiple of the pattern."""
-    return divide(changed(pattern, level - 1.0), settings, owned).planned

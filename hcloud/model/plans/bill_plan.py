@@ -20,7 +20,9 @@ class KindPlan:
     (None: not said) and at those of the price book (None: it lacks one), ``now`` and ``after`` by today's prices
     without and with what the plan buys; ``at_worst`` is how
     much more ``after`` may be because a daily bill does not say in which hours machines ran. ``history_hours`` are the
-    hours that it was planned from, and ``said`` what a user should know of them.
+    hours that it was planned from, and ``said`` what a user should know of them. Where commitments float between kinds,
+    ``together`` is ``now`` and what the plan saves (of other kinds too) by all kinds together; the plan's own figures
+    divide such commitments in fixed shares.
     """
 
     name: str
@@ -36,15 +38,20 @@ class KindPlan:
     history_hours: int = 0
     at_worst: Decimal = Decimal(0)
     said: tuple[str, ...] = ()
+    together: tuple[Decimal, Decimal] | None = None
 
     @property
     def now(self) -> Decimal:
         """Dollars a month as things are."""
+        if self.together is not None:
+            return self.together[0]
         return self.paid if self.plan is None else self.plan.now.monthly
 
     @property
     def after(self) -> Decimal:
         """Dollars a month with the plan."""
+        if self.together is not None:
+            return self.together[0] - self.together[1]
         return self.paid if self.plan is None else self.plan.after.monthly
 
     @property

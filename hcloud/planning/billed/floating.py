@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hcloud.model.catalog import InstanceType
+from hcloud.model.bill import BilledCommitment
+from hcloud.model.catalog import InstanceType, Payment, Provider, PurchaseOption
 from hcloud.planning.billed.kinds import KindUse, MachineKind
 
 if TYPE_CHECKING:
@@ -32,23 +33,49 @@ class HeldPart:
     phases: tuple[tuple[int, Floats], ...] = ()
 
 
-def flowing(
+@dataclass(frozen=True, slots=True)
+class HeldPool:
+    """A commitment that floats: its dollars an hour for so many hours, and what it takes of them for an hour of a vCPU
+    of each kind: by what it covered of it in the bill (``known``: for so many dollars an hour), else at its mean
+    discount."""
+
+    provider: Provider
+    option: PurchaseOption
+    term_years: int | None
+    payment: Payment | None
+    dollars: float
+    rates: Mapping[MachineKind, float]
+    known: Mapping[MachineKind, float]
+    hours_left: int
+
+
+def pool_of(
+    held: BilledCommitment,
     parts: Sequence[HeldPart],
     fitting: Sequence[KindUse],
-    running: Sequence[tuple[int, Running]],
     free: tuple[float, float],
-) -> Iterator[HeldPart]:
-    """The same commitment, its dollars divided in each hour in proportion to what runs of the kinds (``running``:
-    until which hour, the vCPUs that nothing else covers then), so that none is idle in one kind while another is
-    rented; ``free`` are dollars an hour at list prices, and dollars an hour, beside ``parts``."""
+    hours_left: int,
+) -> HeldPool | None:
+    """A commitment of these ``parts`` that may cover the kinds; ``free`` are dollars an hour at list prices, and
+    dollars an hour, beside them. None where it is worth nothing."""
     dollars = free[1] + float(sum(part.count * part.hourly for part in parts))
     listed = free[0] + sum(float(part.count * part.shape.vcpus) * part.use.list_rate for part in parts)
     if min(dollars, listed) <= NOTHING:
-        return
+        return None
     rates = {use.kind: use.list_rate * dollars / listed for use in fitting}
     rates |= {part.use.kind: float(part.hourly / part.shape.vcpus) for part in parts if part.hourly}
-    fitting = [use for use in fitting if rates[use.kind]]
-    divided = [(until, _divided(dollars, fitting, rates, _needs(fitting, vcpus))) for until, vcpus in running]
+    known = {part.use.kind: float(part.hourly * part.count) for part in parts if part.hourly}
+    covered = {use.kind: rates[use.kind] for use in fitting if rates[use.kind]}
+    term = held.option, held.term_years, held.payment
+    return HeldPool(held.provider, *term, dollars, covered, known, hours_left)
+
+
+def flowing(pool: HeldPool, fitting: Sequence[KindUse], running: Sequence[tuple[int, Running]]) -> Iterator[HeldPart]:
+    """Its dollars divided in each hour in proportion to what runs of the kinds (``running``: until which hour, the
+    vCPUs that nothing else covers then), so that none is idle in one kind while another is rented."""
+    rates = pool.rates
+    fitting = [use for use in fitting if use.kind in rates]
+    divided = [(until, _divided(pool.dollars, fitting, rates, _needs(fitting, vcpus))) for until, vcpus in running]
     spans = np.diff([0, *(until for until, _ in divided)])
     for use in fitting:
         phases = tuple((until, by_kind[use.kind]) for until, by_kind in divided)

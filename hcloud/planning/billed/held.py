@@ -14,7 +14,7 @@ import numpy as np
 
 from hcloud.model.bill import Bill, BilledCommitment
 from hcloud.model.catalog import InstanceType, Offer, OfferKey, Origin, Payment, PurchaseOption
-from hcloud.planning.billed.floating import COUNT_PLACES, HeldPart, Running, flowing
+from hcloud.planning.billed.floating import COUNT_PLACES, HeldPart, HeldPool, Running, flowing, pool_of
 from hcloud.planning.billed.kinds import KindUse, MachineKind, Types
 from hcloud.planning.fleets.owned import Owned
 from hcloud.units import HOURS_PER_MONTH, format_money
@@ -84,12 +84,13 @@ class HeldRule:
 @dataclass(frozen=True, slots=True)
 class HeldShares:
     """What is held of each kind, the commitments of which nothing could be made, each with the reason, those without an
-    end, and those that ended by what the bill has of them, with the last day of it."""
+    end, those that ended by what the bill has of them, with the last day of it, and those that float, as a whole."""
 
     by_kind: Mapping[MachineKind, tuple[Owned, ...]]
     unused: Mapping[str, str]
     endless: tuple[str, ...]
     stopped: Mapping[str, datetime] = field(default_factory=dict)
+    pools: tuple[HeldPool, ...] = ()
 
 
 def held_of(bill: Bill, kinds: Sequence[KindUse], types: Types, rule: HeldRule) -> HeldShares:
@@ -104,7 +105,7 @@ def held_of(bill: Bill, kinds: Sequence[KindUse], types: Types, rule: HeldRule) 
     """
     shares: dict[MachineKind, list[Owned]] = defaultdict(list)
     unused: dict[str, str] = {}
-    endless = []
+    endless, pools = [], []
     stopped = {c.id: c.last for c in bill.commitments if c.last and rule.has_stopped(c, bill.commitments)}
     for held in sorted(bill.commitments, key=lambda c: (c.option in FLOATING, -rule.hours_left(c))):
         if held.id in stopped:
@@ -117,7 +118,9 @@ def held_of(bill: Bill, kinds: Sequence[KindUse], types: Types, rule: HeldRule) 
             fitting = [use for use in fitting if use.kind in own or rule.is_covered(use)]
             phases = _phases(shares, min(left, rule.horizon_hours))
             running = [(until, _running(kinds, shares, rule, begin)) for begin, until in phases]
-            parts = list(flowing(parts, fitting, running, (0.0, 0.0) if parts else _free(held, bill)))
+            pool = pool_of(held, parts, fitting, (0.0, 0.0) if parts else _free(held, bill), left)
+            pools += [pool] if pool else []
+            parts = list(flowing(pool, fitting, running)) if pool else []
         parts = [part for part in parts if part.use.recent(rule.recent_hours)]
         if left and not parts:
             monthly = format_money(held.paid / _hours_held(held, bill) * HOURS_PER_MONTH)
@@ -128,7 +131,9 @@ def held_of(bill: Bill, kinds: Sequence[KindUse], types: Types, rule: HeldRule) 
             offer = _offer(held, part.use.kind, part.shape, part.hourly, rule.now.date())
             owned = Owned(offer, part.shape, part.count, left, expires=rule.end_of(held), phases=part.phases)
             shares[part.use.kind].append(owned)
-    return HeldShares({kind: tuple(owned) for kind, owned in shares.items()}, unused, tuple(endless), stopped)
+    return HeldShares(
+        {kind: tuple(owned) for kind, owned in shares.items()}, unused, tuple(endless), stopped, tuple(pools)
+    )
 
 
 def _phases(shares: Shares, left: int) -> Iterator[tuple[int, int]]:

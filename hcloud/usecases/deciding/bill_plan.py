@@ -3,84 +3,37 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from datetime import date, datetime, timedelta
 from decimal import Decimal
-from fnmatch import fnmatchcase
 from pathlib import Path
 
 from hcloud import __version__
-from hcloud.catalog.book import PriceBook
 from hcloud.errors import EvidenceError, UsageError
 from hcloud.model.bill import Bill
-from hcloud.model.catalog import OfferKey, Provider, PurchaseOption
+from hcloud.model.catalog import OfferKey, PurchaseOption
 from hcloud.model.plans.bill_plan import BillPlan, KindPlan
 from hcloud.planning.billed.cautions import of_prices, old, told_apart, uncommitted
-from hcloud.planning.billed.held import FLOATING, HeldRule, HeldShares, held_of
 from hcloud.planning.billed.kinds import KindUse, MachineKind
 from hcloud.planning.billed.worst import at_worst
+from hcloud.planning.decide import ComparedFleets
+from hcloud.planning.fleets.fleet import Holding
 from hcloud.planning.fleets.owned import Owned
 from hcloud.readers.bills.options import is_of_bill
-from hcloud.readers.configuration.config import Loaded, MarketSection
-from hcloud.readers.configuration.owned_section import OwnedSection
+from hcloud.readers.configuration.config import Loaded
 from hcloud.units import HOURS_PER_MONTH, SECONDS_PER_HOUR, counted, format_money, format_span
-from hcloud.usecases.deciding.plan import Beside, DecidedPlan, plan_for
+from hcloud.usecases.deciding.bill_basis import BillBasis, basis_of, market_key, question_of
+from hcloud.usecases.deciding.bill_together import TogetherKinds, together
+from hcloud.usecases.deciding.plan import Beside, DecidedPlan, compared_for, plan_for
 from hcloud.usecases.progress import Progress, part_of, unheard
-from hcloud.usecases.workloads.billed import SHOWN_NAMES, BillOfKinds, bill_by_kinds
+from hcloud.usecases.workloads.billed import bill_by_kinds
 from hcloud.usecases.workloads.bills import bill_name
-from hcloud.usecases.workloads.sources import open_prices
 
 READING = 0.7  # ours: the part of the progress bar that reading takes
+COMPARING = 0.4  # ours: the part of planning that finds what to choose among
 SHOWN_SAID = 4
-
-
-@dataclass(frozen=True, slots=True)
-class BillBasis:
-    """What is planned of a bill: its kinds within the markets that are asked for, those too small to plan, what is held
-    of each, the prices, and where there are some."""
-
-    found: BillOfKinds
-    kinds: tuple[KindUse, ...]
-    small: tuple[KindUse, ...]
-    held: HeldShares
-    book: PriceBook
-    priced: frozenset[tuple[Provider, str, str, str]]
-    loaded: Loaded
-
-    @property
-    def bill(self) -> Bill:
-        """The bill."""
-        return self.found.bill
-
-
-def basis_of(found: BillOfKinds, loaded: Loaded, now: datetime) -> BillBasis:
-    """What is planned of a bill. Where the configuration names markets, kinds outside them are left out."""
-    kinds = [use for use in found.kinds if _market(loaded, use.kind) is not None]
-    if not kinds:
-        raise _nothing(found)
-    for section in loaded.config.owned:
-        if section.option in FLOATING:
-            raise UsageError(
-                f"owned: {section.key} floats over the kinds of machines in a bill and cannot be given to one",
-                hint="leave it out of 'owned': commitments in the bill are used first",
-            )
-    book = _book_of(found.bill, loaded, now)
-    held = held_of(found.bill, kinds, found.types, _held_rule(found, loaded, book, now))
-    least = sum((use.size for use in kinds), Decimal(0)) * Decimal(loaded.config.bill.least_share)
-    large = tuple(use for use in kinds if use.size >= least)
-    small = tuple(use for use in kinds if use.size < least)
-    priced = frozenset((key.provider, key.region, key.os, key.tenancy) for key in book.offers)
-    return BillBasis(found, large, small, held, book, priced, loaded)
-
-
-def _held_rule(found: BillOfKinds, loaded: Loaded, book: PriceBook, now: datetime) -> HeldRule:
-    horizon = loaded.config.settings().outlook.horizon_hours
-    floating = frozenset(
-        (k.provider, k.region, k.instance_type, k.os, k.tenancy) for k in book.offers if k.option in FLOATING
-    )
-    until = loaded.config.bill.held_until
-    return HeldRule(now, until, horizon, found.recent_hours, found.end, found.shrunk, floating)
 
 
 def plan_bill(loaded: Loaded, now: datetime, progress: Progress = unheard) -> BillPlan:
@@ -95,23 +48,74 @@ def plan_bill(loaded: Loaded, now: datetime, progress: Progress = unheard) -> Bi
 
 def plan_of(basis: BillBasis, now: datetime, progress: Progress = unheard) -> BillPlan:
     """The plans of a bill's kinds, and what they add up to."""
-    plans = []
+    compared = dict(_compared(basis, now, part_of(progress, 0.0, COMPARING)))
+    joint = together(compared, basis)
+    held = _chosen(basis, joint)
+    plans, decided = [], {}
     for number, use in enumerate(basis.kinds):
-        plans.append(_kind_plan(basis, use, now))
+        made, plan = _kind_plan(basis, use, now, Beside(compared=compared.get(use.kind), holdings=held.get(use.kind)))
+        plans.append(made)
+        if plan is not None:
+            decided[use.kind] = plan.decision.fleet.holdings
+        part_of(progress, COMPARING, 1.0)((number + 1) / len(basis.kinds))
+    return _summed(basis, list(_priced(basis, plans, joint, decided)), now)
+
+
+def _compared(basis: BillBasis, now: datetime, progress: Progress) -> Iterator[tuple[MachineKind, ComparedFleets]]:
+    """What the fleet of each kind that can be planned is chosen among."""
+    for number, use in enumerate(basis.kinds):
+        if not basis.found.has_ended(use) and market_key(use.kind) in basis.priced:
+            with suppress(EvidenceError, UsageError):  # said where the kind is planned
+                yield use.kind, compared_for(*question_of(basis, use), now, _held(basis, use))
         progress((number + 1) / len(basis.kinds))
-    return _summed(basis, plans, now)
+
+
+def _chosen(basis: BillBasis, joint: TogetherKinds | None) -> dict[MachineKind, tuple[Holding, ...]]:
+    """What to hold of each kind where commitments float between them; sizes by regret are those of each alone."""
+    by_regret = basis.loaded.config.settings().risk.regret_quantile is not None
+    return {} if joint is None or by_regret else joint.chosen()
+
+
+def _priced(
+    basis: BillBasis,
+    plans: Sequence[KindPlan],
+    joint: TogetherKinds | None,
+    held: Mapping[MachineKind, tuple[Holding, ...]],
+) -> Iterator[KindPlan]:
+    """The plans with the dollars of all kinds together, where commitments float between them."""
+    dollars = {} if joint is None else joint.dollars(held)
+    for use, plan in zip(basis.kinds, plans, strict=True):
+        of_all = dollars.get(use.kind)
+        yield plan if of_all is None or plan.plan is None else replace(plan, together=(of_all.now, of_all.saved))
 
 
 def plan_kind(loaded: Loaded, now: datetime, progress: Progress = unheard) -> DecidedPlan:
     """The whole plan of the kind of machine that the configuration names, with what a user should know of the bill."""
     basis = basis_of(bill_by_kinds(loaded, progress), loaded, now)
     use = basis.found.named(loaded)
-    made = _planned(basis, use, now)
-    said = (*_said(basis, use, basis.found.since(use)), *_endless(basis))
+    compared = dict(_compared(basis, now, unheard)) if basis.held.pools else {}
+    joint = together(compared, basis)
+    held = _chosen(basis, joint)
+    made = _planned(basis, use, now, Beside(compared=compared.get(use.kind), holdings=held.get(use.kind)))
+    said = (*_said(basis, use, basis.found.since(use)), *_endless(basis), *_told_together(use, joint, held))
     return replace(made, plan=replace(made.plan, warnings=(*made.plan.warnings, *said)))
 
 
-def _kind_plan(basis: BillBasis, use: KindUse, now: datetime) -> KindPlan:
+def _told_together(
+    use: KindUse, joint: TogetherKinds | None, held: Mapping[MachineKind, tuple[Holding, ...]]
+) -> Iterator[str]:
+    """What a kind costs where what floats is applied in the order of the cloud, not divided."""
+    if joint is not None and use.kind in held:
+        dollars = joint.dollars(held)[use.kind]
+        yield (
+            "what is bought is chosen for all kinds together, as commitments cover several of them: this kind costs "
+            f"{format_money(dollars.now)}/month as the cloud applies these, and the purchase saves "
+            f"{format_money(dollars.saved)}/month of all kinds; other figures of this plan divide them in proportion "
+            "to what runs"
+        )
+
+
+def _kind_plan(basis: BillBasis, use: KindUse, now: datetime, beside: Beside) -> tuple[KindPlan, DecidedPlan | None]:
     bill, since = basis.bill, basis.found.since(use)
     covered = use.covered_vcpu_hours()
     at_list = use.list_cost
@@ -129,18 +133,15 @@ def _kind_plan(basis: BillBasis, use: KindUse, now: datetime) -> KindPlan:
     )
     if basis.found.has_ended(use):
         recent = format_span(basis.found.recent_hours * SECONDS_PER_HOUR)
-        return replace(made, why_not=f"none ran in the last {recent} of the bill")
-    if _market_key(use.kind) not in basis.priced:
-        return replace(made, why_not=f"the price book has no prices of {_described(use.kind)}")
+        return replace(made, why_not=f"none ran in the last {recent} of the bill"), None
+    if market_key(use.kind) not in basis.priced:
+        return replace(made, why_not=f"the price book has no prices of {_described(use.kind)}"), None
     try:
-        plan = _planned(basis, use, now).plan
+        decided = _planned(basis, use, now, beside)
     except (EvidenceError, UsageError) as error:
-        return replace(made, why_not=str(error))
-    return replace(made, plan=plan, at_worst=at_worst(bill, use, plan, since, basis.book))
-
-
-def _market_key(kind: MachineKind) -> tuple[Provider, str, str, str]:
-    return kind.provider, kind.region, kind.os, kind.tenancy
+        return replace(made, why_not=str(error)), None
+    plan = decided.plan
+    return replace(made, plan=plan, at_worst=at_worst(bill, use, plan, since, basis.book)), decided
 
 
 def _described(kind: MachineKind) -> str:
@@ -148,51 +149,12 @@ def _described(kind: MachineKind) -> str:
     return f"{kind.os}{hardware} in {kind.region}"
 
 
-def _planned(basis: BillBasis, use: KindUse, now: datetime) -> DecidedPlan:
-    market = _market(basis.loaded, use.kind)
-    assert market is not None, "kinds outside the markets were left out"
-    config = basis.loaded.config.model_copy(update={"markets": (market,), "owned": _bought_since(basis, use)})
-    demand = basis.found.demand(use)
-    held: tuple[Owned, ...] = basis.held.by_kind.get(use.kind, ())
-    return plan_for(demand, replace(basis.loaded, config=config), now, beside=Beside(held))
+def _planned(basis: BillBasis, use: KindUse, now: datetime, beside: Beside) -> DecidedPlan:
+    return plan_for(*question_of(basis, use), now, beside=replace(beside, held=_held(basis, use)))
 
 
-def _market(loaded: Loaded, kind: MachineKind) -> MarketSection | None:
-    """The offers that a kind may choose from: its own machines. None where the configuration's markets leave it out."""
-    chosen = "markets" in loaded.config.model_fields_set
-    sections = [m for m in loaded.config.markets if m.provider == kind.provider] if chosen else []
-    if chosen and not any(_within(section, kind) for section in sections):
-        return None
-    base = next((s for s in sections if _within(s, kind)), MarketSection(provider=kind.provider))
-    own = {
-        "regions": (kind.region,),
-        "families": (kind.family,),
-        "architectures": (kind.arch,),
-        "vcpus": kind.vcpus or "auto",
-        "os": kind.os,
-        "tenancy": kind.tenancy,
-        "gpus": kind.gpus,
-    }
-    return base.model_copy(update=own)
-
-
-def _bought_since(basis: BillBasis, use: KindUse) -> tuple[OwnedSection, ...]:
-    """What the configuration says is owned beside what the bill says, each by the largest kind that it covers."""
-    return tuple(section for section in basis.loaded.config.owned if _largest_covered(section, basis) is use)
-
-
-def _largest_covered(section: OwnedSection, basis: BillBasis) -> KindUse | None:
-    family = basis.book.instance_type(section.provider, section.instance_type).family
-    place = (section.provider, section.region, family)
-    found = (use for use in basis.kinds if (use.kind.provider, use.kind.region, use.kind.family) == place)
-    return next(found, None)
-
-
-def _within(section: MarketSection, kind: MachineKind) -> bool:
-    families = section.families
-    return (not section.regions or kind.region in section.regions) and (
-        not families or any(fnmatchcase(kind.family, pattern) for pattern in families)
-    )
+def _held(basis: BillBasis, use: KindUse) -> tuple[Owned, ...]:
+    return basis.held.by_kind.get(use.kind, ())
 
 
 def _said(basis: BillBasis, use: KindUse, since: int) -> Iterator[str]:
@@ -324,36 +286,3 @@ def _at_book(basis: BillBasis, use: KindUse) -> Decimal | None:
 
 def _monthly(amount: Decimal, bill: Bill) -> Decimal:
     return amount / bill.hours * HOURS_PER_MONTH
-
-
-def _book_of(bill: Bill, loaded: Loaded, now: datetime) -> PriceBook:
-    """The prices of every place and system in a bill."""
-    places: dict[tuple[Provider, str, str], set[str]] = {}
-    for used in bill.usage:
-        kind = used.kind
-        places.setdefault((kind.provider, kind.os, kind.tenancy), set()).add(kind.region)
-    markets = tuple(
-        MarketSection(provider=provider, regions=tuple(sorted(regions)), os=os, tenancy=tenancy)
-        for (provider, os, tenancy), regions in sorted(places.items())
-    )
-    if not markets:
-        return PriceBook({}, {})
-    config = loaded.config.model_copy(update={"markets": markets, "owned": ()})
-    return open_prices(replace(loaded, config=config), now.date())[0]
-
-
-def _nothing(found: BillOfKinds) -> UsageError:
-    name = found.bill.name
-    if found.kinds:
-        names = ", ".join(use.kind.name for use in found.kinds[:SHOWN_NAMES])
-        return UsageError(f"{name}: no machine of it is in the markets that are asked for", hint=f"it has {names}")
-    if not found.unplanned:
-        return UsageError(
-            f"{name}: no machines that ran on demand or under commitments are in the bill",
-            hint="'hcloud workload show' lists what is in it",
-        )
-    why = "; ".join(f"{one.name}: {one.why}" for one in found.unplanned[:SHOWN_NAMES])
-    return UsageError(
-        f"{name}: nothing in the bill can be planned: {why}",
-        hint="prices come with 'hcloud pricing refresh', 'hcloud pricing import' or an overlay",
-    )

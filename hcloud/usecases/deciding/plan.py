@@ -14,33 +14,34 @@ import numpy as np
 
 from hcloud import __version__
 from hcloud.catalog.book import PriceBook
-from hcloud.errors import EvidenceError, InputError, UsageError
+from hcloud.errors import EvidenceError, UsageError
 from hcloud.model.catalog import InstanceType, OfferKey
 from hcloud.model.plans.held import FIRST_WEEKS
 from hcloud.model.plans.operation import Operation
 from hcloud.model.plans.plan import Digests, Plan
-from hcloud.model.workload import Demand, JobKind, Jobs, WindowRule, Workload
-from hcloud.planning.decide import FleetDecision, Given, decide
+from hcloud.model.workload import Demand, JobKind, Jobs, Workload
+from hcloud.planning.decide import ComparedFleets, FleetDecision, Given, compare, decide
 from hcloud.planning.explanations.advice import LEAST, advice, larger_jobs
 from hcloud.planning.explanations.harvested import with_idle_hours, with_jobs_carried
 from hcloud.planning.explanations.statement import Circumstances, state
 from hcloud.planning.fleets.allowed_cover import AllowedCover, allowed_cover
 from hcloud.planning.fleets.apart import Leanest
+from hcloud.planning.fleets.fleet import Holding
 from hcloud.planning.fleets.owned import Owned
 from hcloud.planning.fleets.required import RequiredMachine, required_by, said_of
 from hcloud.planning.forecasting.demand import without_gpu_jobs
 from hcloud.planning.forecasting.dividing import SPLITTABLE, can_split
-from hcloud.planning.forecasting.fall import fall_of
-from hcloud.planning.forecasting.forecast import WEEK, choose_step
+from hcloud.planning.forecasting.forecast import choose_step
 from hcloud.planning.forecasting.idle import IdleUse
 from hcloud.planning.forecasting.packing import RunningJobs
 from hcloud.planning.forecasting.speeds import family_speeds, fleet_speeds
-from hcloud.planning.forecasting.window import AskedWindow, demand_within, restricted, window_of
+from hcloud.planning.forecasting.window import demand_within, window_of
 from hcloud.planning.settings import Divisible, Market, PlanSettings, RiskSettings, Speed, fitting_vcpus
 from hcloud.planning.strategies.operation import planned_reserve
 from hcloud.readers.configuration.config import Config, Loaded
 from hcloud.readers.configuration.owned_section import OwnedSection
-from hcloud.units import HOURS_PER_MONTH, HOURS_PER_YEAR, SECONDS_PER_HOUR, format_duration, format_money, format_span
+from hcloud.units import HOURS_PER_MONTH, HOURS_PER_YEAR, SECONDS_PER_HOUR, format_duration, format_money
+from hcloud.usecases.deciding.fallen import since_it_fell
 from hcloud.usecases.deciding.idle_plan import FindIdle, PlanQuestion, decide_with_idle_hours
 from hcloud.usecases.deciding.plan_notes import PlanNoteInputs, assumptions, warnings
 from hcloud.usecases.progress import Progress, part_of, unheard
@@ -65,11 +66,57 @@ class DecidedPlan:
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """What a plan may be told beside workload and configuration: what is owned beside what that says (``held``), and
-    what finds out how idle services are, where batch is to run in that."""
+    """What a plan may be told beside workload and configuration: what is owned beside what that says (``held``), what
+    finds out how idle services are, where batch is to run in that, what the fleet is chosen among, where that was
+    found before (``compared``), and what to hold (``holdings``)."""
 
     held: Sequence[Owned] = ()
     idle: FindIdle | None = None
+    compared: ComparedFleets | None = None
+    holdings: tuple[Holding, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PlanBasis:
+    """What a plan is decided from, and what there is to say of prices and of demand that fell."""
+
+    loaded: Loaded
+    workload: Workload
+    book: PriceBook
+    demand: Demand
+    settings: PlanSettings
+    owned: tuple[Owned, ...]
+    given: Given
+    notes: Sequence[str]
+    fell: tuple[str, ...]
+
+
+def compared_for(read: Workload, loaded: Loaded, now: datetime, held: Sequence[Owned]) -> ComparedFleets:
+    """All that the fleet of a plan is chosen among; raises as :func:`plan_for` does."""
+    basis = _basis(read, loaded, now, Beside(held))
+    return compare(basis.book, basis.demand, basis.settings, basis.owned, basis.given)
+
+
+def _basis(read: Workload, loaded: Loaded, now: datetime, known: Beside) -> PlanBasis:
+    workload = without_gpu_jobs(read)
+    book, notes = open_prices(loaded, now.date())
+    check_regions(loaded, book)
+    settings = loaded.config.settings()
+    demand = planned_demand(workload, settings)
+    loaded, workload, fell = since_it_fell(loaded, workload, demand)
+    demand = planned_demand(workload, settings) if fell else demand
+    running = running_of(workload, settings.divisible, demand)
+    settings = replace(settings, speeds=tuple(speeds_of(workload, book)))
+    owned = (*(_owned(section, book, now, settings) for section in loaded.config.owned), *known.held)
+    required = _required(workload, demand)
+    given = Given(
+        running,
+        leanest=leanest_of(workload, demand),
+        required=required,
+        compared=known.compared,
+        holdings=known.holdings,
+    )
+    return PlanBasis(loaded, workload, book, demand, settings, owned, given, notes, fell)
 
 
 def plan_for(
@@ -82,17 +129,9 @@ def plan_for(
     allowed.
     """
     simulated, known = loaded.config.operation.strategy is not None, beside or Beside()
-    workload = without_gpu_jobs(read)
-    book, notes = open_prices(loaded, now.date())
-    check_regions(loaded, book)
-    settings = loaded.config.settings()
-    demand = planned_demand(workload, settings)
-    loaded, workload, fell = since_it_fell(loaded, workload, demand)
-    demand = planned_demand(workload, settings) if fell else demand
-    running = running_of(workload, settings.divisible, demand)
-    settings = replace(settings, speeds=tuple(speeds_of(workload, book)))
-    owned = (*(_owned(section, book, now, settings) for section in loaded.config.owned), *known.held)
-    given = Given(running, leanest=leanest_of(workload, demand), required=_required(workload, demand))
+    basis = _basis(read, loaded, now, known)
+    loaded, workload, book, demand = basis.loaded, basis.workload, basis.book, basis.demand
+    settings, owned, given = basis.settings, basis.owned, basis.given
     first = settings if known.idle is None else replace(settings, risk=replace(settings.risk, falls=()))
     decision, operation = decide(book, demand, first, owned, given), None
     without, size = decision, _server_size(decision)
@@ -120,8 +159,8 @@ def plan_for(
         demand=demand,
         assumptions=tuple(assumptions(demand, settings, decision)),
         warnings=(
-            *notes,
-            *fell,
+            *basis.notes,
+            *basis.fell,
             *_said_of_required(workload, demand, decision, (book, given), plain=not simulated and use is None),
             *warnings(PlanNoteInputs(loaded, workload, demand, decision, now.date(), operation, book.quarantine)),
         ),
@@ -348,35 +387,3 @@ def _check_age(loaded: Loaded, days: int) -> None:
             f"the oldest price this plan needs is {days} days old; prices.max_age allows {limit // DAY} days",
             hint="refresh it with 'hcloud pricing refresh' or import a newer price file",
         )
-
-
-def since_it_fell(
-    loaded: Loaded, workload: Jobs | Demand, demand: Demand
-) -> tuple[Loaded, Jobs | Demand, tuple[str, ...]]:
-    """The weeks or days of a workload since its demand fell, the configuration that asks for them, and what to say of
-    it; all as it was where a window is asked for, or demand did not fall."""
-    planning = loaded.config.planning
-    fall = fall_of(demand, planning.shrunk, planning.warm_up, planning.shrunk_days)
-    if loaded.config.workload.window is not None or fall is None:
-        return loaded, workload, ()
-    text = format_span(fall.seconds)
-    if not fall.share:
-        whole = format_span(len(demand) * demand.step_seconds)
-        raise InputError(
-            f"{demand.provenance.name}: there was no demand in the last {text}: nothing is left to plan for",
-            hint=f"if it comes back, --window {whole} plans from the whole trace",
-        )
-    since = restricted(workload, AskedWindow(text, last=float(fall.seconds)))
-    section = loaded.config.workload.model_copy(update={"window": text})
-    config = loaded.config.model_copy(update={"workload": section})
-    unknown = "" if fall.seconds > WEEK else "; so short a time cannot show whether it falls further or comes back"
-    said = (
-        f"demand fell: the last {text} used {fall.share:.0%} of {fall.than}, so the plan is made from these {text}"
-        f" alone{unknown}. Set planning.shrunk: 0 to plan from the whole trace"
-    )
-    return replace(loaded, config=config), _as_fallen(since), (said,)
-
-
-def _as_fallen(workload: Jobs | Demand) -> Jobs | Demand:
-    assert workload.window is not None
-    return replace(workload, window=replace(workload.window, rule=WindowRule.FALLEN))

@@ -123,6 +123,41 @@ def test_the_plan_of_one_kind_is_a_plan_like_any(
     assert run(["explain", str(out)]) == 0
 
 
+def beside_a_savings_plan() -> Iterable[Mapping[str, object]]:
+    """The same with five c6g.large, and a Compute Savings Plan that is not used yet."""
+    fee = {
+        "lineItem/LineItemType": "SavingsPlanRecurringFee", "lineItem/ProductCode": "ComputeSavingsPlans",
+        "lineItem/UsageType": "ComputeSP:1yrNoUpfront", "lineItem/UsageAmount": 1, "lineItem/UnblendedCost": "0.9",
+        "lineItem/Operation": "", "savingsPlan/SavingsPlanARN": "arn:aws:savingsplans::1:savingsplan/a",
+        "savingsPlan/TotalCommitmentToDate": "0.9", "savingsPlan/UsedCommitment": "0",
+        "savingsPlan/OfferingType": "ComputeSavingsPlans", "savingsPlan/PurchaseTerm": "1yr",
+        "savingsPlan/PaymentOption": "No Upfront", "savingsPlan/EndTime": at(9000),
+    }  # fmt: skip
+    without = {key: "" for key in fee if key.startswith("savingsPlan")}
+    c6g = {"lineItem/UsageType": "BoxUsage:c6g.large", "lineItem/UsageAmount": 5, "lineItem/UnblendedCost": "0.34"}
+    for row in report():
+        yield from ({**row, **without}, {**row, **c6g, **without}, {**row, **fee})
+
+
+def test_the_plan_of_one_kind_buys_what_the_plan_of_all_does_and_says_their_dollars(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, out = written(tmp_path / "cur.csv", beside_a_savings_plan()), tmp_path / "m5.json"
+    assert run(["plan", str(path), "--now", "2026-10-01T00:00:00Z", "-o", "json"]) == 0
+    [of_all] = (kind for kind in json.loads(capsys.readouterr().out)["kinds"] if kind["name"] == KIND)
+    asked = ["plan", str(path), "--now", "2026-10-01T00:00:00Z", "--set", f"kind={KIND}", "--out", str(out)]
+    assert run(asked) == 0
+    alone = json.loads(out.read_text())
+    bought = [
+        [(line["address"], float(line["count"])) for line in of["mix"] if "plan-1y-all-upfront" in line["address"]]
+        for of in (of_all, alone)
+    ]
+    assert bought[0] == bought[1] != []
+    said = " ".join(capsys.readouterr().err.split())
+    assert f"this kind costs ${float(of_all['now_monthly']):,.0f}/month" in said
+    assert f"saves ${float(of_all['now_monthly']) - float(of_all['plan_monthly']):,.0f}/month of all kinds" in said
+
+
 def test_the_plan_of_one_kind_says_what_the_bill_does_not(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["plan", str(CASES / "focus_1.2.csv"), "--set", f"kind={KIND}"]) == 0
     told = capsys.readouterr()

@@ -19,7 +19,8 @@ from hcloud.planning.billed.kinds import kinds_of
 from hcloud.planning.billed.spread import most_uneven
 from hcloud.readers.configuration.config import Loaded, MarketSection, load_config
 from hcloud.readers.prices.shipped.bundled import load_bundled
-from hcloud.usecases.deciding.bill_plan import basis_of, plan_of
+from hcloud.usecases.deciding.bill_basis import basis_of
+from hcloud.usecases.deciding.bill_plan import plan_of
 from hcloud.usecases.workloads.billed import by_kinds
 from hcloud.views.console import Terminal
 from hcloud.views.deciding.bill_plan import show_bill_plan
@@ -164,6 +165,46 @@ def test_a_plan_that_moves_between_kinds_by_the_hour_leaves_nothing_to_buy() -> 
     made = planned(bill(*usage, commitments=(held,)))
     assert not made.purchases
     assert float(made.now) == pytest.approx(730 * dollars, rel=1e-4)  # nothing runs on demand in any hour
+
+
+ONE_YEAR = (COMPUTE_PLAN, 1, Payment.NONE)
+
+
+def in_the_order_of_aws(run: dict[str, NDArray[np.float64]], dollars: float, bought: dict[str, float]) -> float:
+    """Dollars of a year on demand beside a Compute Savings Plan and so many vCPUs of each type that are bought for: the
+    plan covers the highest percentage saved first, hour by hour."""
+    left, room, total = {}, np.full(8760, dollars), 0.0
+    for name, vcpus in run.items():
+        last = vcpus[HOURS % 168 :]
+        left[name] = np.maximum(np.resize(last, 8760) - bought.get(name, 0.0), 0.0)
+    price = {n: float(BOOK.offers[OfferKey(AWS, "us-east-1", n, PurchaseOption.ON_DEMAND)].hourly) / 2 for n in run}
+    rate = {n: float(BOOK.offers[OfferKey(AWS, "us-east-1", n, *ONE_YEAR)].effective_hourly) / 2 for n in run}
+    for name in sorted(run, key=lambda n: rate[n] / price[n]):
+        taken = np.minimum(left[name], room / rate[name])
+        room = room - taken * rate[name]
+        total += float((left[name] - taken).sum()) * price[name]
+    return total
+
+
+@pytest.mark.parametrize("dollars", [1.5, 3.0, 4.2])
+def test_what_is_saved_beside_a_plan_that_floats_is_what_every_hour_in_the_order_of_aws_says(dollars: float) -> None:
+    run = {"m5.large": 40 + 30 * DAY, "m7i.large": 30 - 24 * DAY, "c6g.large": 20 + 4 * DAY}
+    held = savings_plan(str(dollars), datetime(2028, 1, 1, tzinfo=UTC), "0")
+    held = replace(held, term_years=1, payment=Payment.NONE)
+    made = planned(bill(*(used(name, vcpus / 2) for name, vcpus in run.items()), commitments=(held,)))
+    by_name = {kind.name.rpartition("/")[2] + ".large": kind for kind in made.kinds}
+    lines = {name: kind.purchases for name, kind in by_name.items()}
+    bought = {name: float(sum(line.vcpus for line in of)) for name, of in lines.items()}
+    paid = float(sum(line.total for of in lines.values() for line in of))
+    before, after = in_the_order_of_aws(run, dollars, {}), in_the_order_of_aws(run, dollars, bought) + paid
+    assert float(made.now) == pytest.approx((before + dollars * 8760) / 12, rel=1e-4)
+    assert float(made.now - made.after) == pytest.approx((before - after) / 12, abs=0.5)
+    assert made.after <= made.now
+    for name, of in lines.items():
+        each = sum(float(line.total) for line in of) / bought[name] if of else 0.0  # dollars of a vCPU
+        for vcpus in (-2.0, 2.0) if of else ():
+            other = in_the_order_of_aws(run, dollars, {**bought, name: bought[name] + vcpus})
+            assert other + paid + each * vcpus > after - 0.1, f"{vcpus} vCPUs more of {name} would save"
 
 
 @pytest.mark.slow

@@ -1,0 +1,152 @@
+"""All kinds of machines of a bill together: what commitments that float between them cover, hour by hour."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hcloud.planning.fleets.candidates import Candidate
+from hcloud.planning.fleets.fleet import Holding, instances_needed, rent
+from hcloud.planning.forecasting.forecast import Forecast
+
+if TYPE_CHECKING:
+    from hcloud.model.workload import Floats
+
+
+SAVING_PLACES = 6  # beyond them shares of prices are rounding
+
+
+@dataclass(frozen=True, slots=True)
+class EstateKind:
+    """A kind of machine: how many of one type are in use at each step that nothing which is held of it alone serves
+    (parts as parts), and the price of one on demand. Kinds without a ``candidate`` use what floats, and their own
+    dollars are not counted; ``forecast`` is the demand of the others."""
+
+    machines: Floats
+    price: float
+    candidate: Candidate | None = None
+    forecast: Forecast | None = None
+
+    @classmethod
+    def planned(cls, candidate: Candidate, forecast: Forecast) -> EstateKind:
+        """One that is planned in a type."""
+        vcpus, gib = map(float, candidate.capacity)
+        used = np.maximum(forecast.cores / vcpus, forecast.memory / gib)
+        return cls(used, float(candidate.on_demand.hourly), candidate, forecast)
+
+    @property
+    def least_price(self) -> float:
+        """The price of one that is in use in all hours of a month."""
+        rule = None if self.candidate is None else self.candidate.sustained
+        return self.price if rule is None else self.price * float(rule.full_month_factor)
+
+    def rented(self, machines: Floats) -> float:
+        """Dollars of so many machines at each step on demand."""
+        candidate, forecast = self.candidate, self.forecast
+        if candidate is None or forecast is None:
+            return 0.0
+        if candidate.sustained is None:
+            return float(machines.sum()) * forecast.step_hours * self.price
+        vcpus, gib = map(float, candidate.capacity)
+        left = replace(forecast, cores=machines * vcpus, memory=machines * gib)
+        return float(rent(candidate, instances_needed(left.cores, left.memory, candidate), left).cost)
+
+
+@dataclass(frozen=True, slots=True)
+class EstatePool:
+    """Commitments that float: their dollars an hour at each step, and what an hour of a machine of each kind that they
+    may cover takes of them, by the number of the kind."""
+
+    dollars: Floats
+    rates: Mapping[int, float]
+
+
+@dataclass(frozen=True, slots=True)
+class KindPurchase:
+    """What is bought for a kind, held in ``steps``, in instances of so many of the machines that it is counted in;
+    ``rates`` are those of a pool where it floats."""
+
+    kind: int
+    holding: Holding
+    steps: slice
+    machines: float
+    rates: Mapping[int, float] | None = None
+
+    def of(self, count: int) -> KindPurchase:
+        """The same in another number."""
+        return replace(self, holding=replace(self.holding, count=count))
+
+    def pool(self, steps: int) -> EstatePool:
+        """What floats of it."""
+        dollars = np.zeros(steps)
+        dollars[self.steps] = float(self.holding.offer.effective_hourly) * self.holding.count
+        return EstatePool(dollars, self.rates or {})
+
+
+@dataclass(frozen=True, slots=True)
+class EstateCosts:
+    """What is rented of each kind, and what each uses of commitments that float, in dollars of the horizon; what of
+    these is idle, and what purchases cost."""
+
+    rented: tuple[float, ...]
+    used: tuple[float, ...]
+    idle: float
+    bought: float
+
+    @property
+    def total(self) -> float:
+        """What differs between one way to buy and another."""
+        return sum(self.rented) + self.bought
+
+
+@dataclass(frozen=True, slots=True)
+class BilledEstate:
+    """The kinds of a bill, and the commitments of it that float between them.
+
+    AWS, "Calculating your bills with Savings Plans": reserved instances first, then EC2 Instance Savings Plans, then
+    Compute Savings Plans; of these the usage with the highest percentage saved first, of equal ones that with the
+    lowest rate. Azure: reservations, then savings plans by the highest discount. Google: committed use of resources,
+    then flexible committed use; in which order it does not say, here (ours) by the highest saving beside what sustained
+    use leaves.
+    """
+
+    kinds: tuple[EstateKind, ...]
+    pools: tuple[EstatePool, ...]
+    step_hours: float
+
+    def costs(self, bought: Sequence[KindPurchase]) -> EstateCosts:
+        """What it costs with these purchases."""
+        left = self._beside_bound(bought)
+        steps = len(self.kinds[0].machines)
+        pools = [*self.pools, *(p.pool(steps) for p in bought if p.rates is not None)]
+        rooms = [pool.dollars.copy() for pool in pools]
+        used = np.zeros(len(self.kinds))
+        for rate, number, kind in self._order(pools):
+            taken = np.minimum(left[kind], rooms[number] / rate)
+            left[kind] = left[kind] - taken
+            rooms[number] -= taken * rate
+            used[kind] += float(taken.sum()) * rate
+        rented = tuple(kind.rented(machines) for kind, machines in zip(self.kinds, left, strict=True))
+        idle = sum(float(room.sum()) for room in rooms[: len(self.pools)]) * self.step_hours
+        return EstateCosts(
+            rented, tuple((used * self.step_hours).tolist()), idle, sum(float(p.holding.cost) for p in bought)
+        )
+
+    def _beside_bound(self, bought: Sequence[KindPurchase]) -> list[Floats]:
+        """The machines of each kind that purchases for it alone leave."""
+        left = [kind.machines for kind in self.kinds]
+        for purchase in bought:
+            if purchase.rates is None and purchase.holding.count:
+                left[purchase.kind] = left[purchase.kind].copy()
+                left[purchase.kind][purchase.steps] -= purchase.holding.count * purchase.machines
+        return [np.maximum(machines, 0.0) for machines in left]
+
+    def _order(self, pools: Sequence[EstatePool]) -> list[tuple[float, int, int]]:
+        """(rate, number of the pool, number of the kind) as they are applied, the highest saving first; none where the
+        price on demand is no higher."""
+        pairs = [(self.kinds[k], r, n, k) for n, pool in enumerate(pools) for k, r in pool.rates.items() if r]
+        shares = [(round(r / kind.least_price, SAVING_PLACES), r, n, k) for kind, r, n, k in pairs if r < kind.price]
+        return [share[1:] for share in sorted(shares)]

@@ -1,0 +1,152 @@
+"""What is planned of a bill: its kinds of machines within the markets that are asked for, what is held, the prices."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from decimal import Decimal
+from fnmatch import fnmatchcase
+
+from hcloud.catalog.book import PriceBook
+from hcloud.errors import UsageError
+from hcloud.model.bill import Bill
+from hcloud.model.catalog import Provider
+from hcloud.model.workload import Demand
+from hcloud.planning.billed.held import FLOATING, HeldRule, HeldShares, held_of
+from hcloud.planning.billed.kinds import KindUse, MachineKind
+from hcloud.readers.configuration.config import Loaded, MarketSection
+from hcloud.readers.configuration.owned_section import OwnedSection
+from hcloud.usecases.workloads.billed import SHOWN_NAMES, BillOfKinds
+from hcloud.usecases.workloads.sources import open_prices
+
+
+@dataclass(frozen=True, slots=True)
+class BillBasis:
+    """What is planned of a bill: its kinds within the markets that are asked for, those too small to plan, what is held
+    of each, the prices, and where there are some."""
+
+    found: BillOfKinds
+    kinds: tuple[KindUse, ...]
+    small: tuple[KindUse, ...]
+    held: HeldShares
+    book: PriceBook
+    priced: frozenset[tuple[Provider, str, str, str]]
+    loaded: Loaded
+
+    @property
+    def bill(self) -> Bill:
+        """The bill."""
+        return self.found.bill
+
+
+def basis_of(found: BillOfKinds, loaded: Loaded, now: datetime) -> BillBasis:
+    """What is planned of a bill. Where the configuration names markets, kinds outside them are left out."""
+    kinds = [use for use in found.kinds if market_of(loaded, use.kind) is not None]
+    if not kinds:
+        raise _nothing(found)
+    for section in loaded.config.owned:
+        if section.option in FLOATING:
+            raise UsageError(
+                f"owned: {section.key} floats over the kinds of machines in a bill and cannot be given to one",
+                hint="leave it out of 'owned': commitments in the bill are used first",
+            )
+    book = _book_of(found.bill, loaded, now)
+    held = held_of(found.bill, kinds, found.types, _held_rule(found, loaded, book, now))
+    least = sum((use.size for use in kinds), Decimal(0)) * Decimal(loaded.config.bill.least_share)
+    large = tuple(use for use in kinds if use.size >= least)
+    small = tuple(use for use in kinds if use.size < least)
+    priced = frozenset((key.provider, key.region, key.os, key.tenancy) for key in book.offers)
+    return BillBasis(found, large, small, held, book, priced, loaded)
+
+
+def _held_rule(found: BillOfKinds, loaded: Loaded, book: PriceBook, now: datetime) -> HeldRule:
+    horizon = loaded.config.settings().outlook.horizon_hours
+    floating = frozenset(
+        (k.provider, k.region, k.instance_type, k.os, k.tenancy) for k in book.offers if k.option in FLOATING
+    )
+    until = loaded.config.bill.held_until
+    return HeldRule(now, until, horizon, found.recent_hours, found.end, found.shrunk, floating)
+
+
+def question_of(basis: BillBasis, use: KindUse) -> tuple[Demand, Loaded]:
+    """The demand of a kind, and the configuration with its own machines as the only market."""
+    market = market_of(basis.loaded, use.kind)
+    assert market is not None, "kinds outside the markets were left out"
+    config = basis.loaded.config.model_copy(update={"markets": (market,), "owned": _bought_since(basis, use)})
+    return basis.found.demand(use), replace(basis.loaded, config=config)
+
+
+def market_key(kind: MachineKind) -> tuple[Provider, str, str, str]:
+    """What a kind has prices by."""
+    return kind.provider, kind.region, kind.os, kind.tenancy
+
+
+def market_of(loaded: Loaded, kind: MachineKind) -> MarketSection | None:
+    """The offers that a kind may choose from: its own machines. None where the configuration's markets leave it out."""
+    chosen = "markets" in loaded.config.model_fields_set
+    sections = [m for m in loaded.config.markets if m.provider == kind.provider] if chosen else []
+    if chosen and not any(_within(section, kind) for section in sections):
+        return None
+    base = next((s for s in sections if _within(s, kind)), MarketSection(provider=kind.provider))
+    own = {
+        "regions": (kind.region,),
+        "families": (kind.family,),
+        "architectures": (kind.arch,),
+        "vcpus": kind.vcpus or "auto",
+        "os": kind.os,
+        "tenancy": kind.tenancy,
+        "gpus": kind.gpus,
+    }
+    return base.model_copy(update=own)
+
+
+def _bought_since(basis: BillBasis, use: KindUse) -> tuple[OwnedSection, ...]:
+    """What the configuration says is owned beside what the bill says, each by the largest kind that it covers."""
+    return tuple(section for section in basis.loaded.config.owned if _largest_covered(section, basis) is use)
+
+
+def _largest_covered(section: OwnedSection, basis: BillBasis) -> KindUse | None:
+    family = basis.book.instance_type(section.provider, section.instance_type).family
+    place = (section.provider, section.region, family)
+    found = (use for use in basis.kinds if (use.kind.provider, use.kind.region, use.kind.family) == place)
+    return next(found, None)
+
+
+def _within(section: MarketSection, kind: MachineKind) -> bool:
+    families = section.families
+    return (not section.regions or kind.region in section.regions) and (
+        not families or any(fnmatchcase(kind.family, pattern) for pattern in families)
+    )
+
+
+def _book_of(bill: Bill, loaded: Loaded, now: datetime) -> PriceBook:
+    """The prices of every place and system in a bill."""
+    places: dict[tuple[Provider, str, str], set[str]] = {}
+    for used in bill.usage:
+        kind = used.kind
+        places.setdefault((kind.provider, kind.os, kind.tenancy), set()).add(kind.region)
+    markets = tuple(
+        MarketSection(provider=provider, regions=tuple(sorted(regions)), os=os, tenancy=tenancy)
+        for (provider, os, tenancy), regions in sorted(places.items())
+    )
+    if not markets:
+        return PriceBook({}, {})
+    config = loaded.config.model_copy(update={"markets": markets, "owned": ()})
+    return open_prices(replace(loaded, config=config), now.date())[0]
+
+
+def _nothing(found: BillOfKinds) -> UsageError:
+    name = found.bill.name
+    if found.kinds:
+        names = ", ".join(use.kind.name for use in found.kinds[:SHOWN_NAMES])
+        return UsageError(f"{name}: no machine of it is in the markets that are asked for", hint=f"it has {names}")
+    if not found.unplanned:
+        return UsageError(
+            f"{name}: no machines that ran on demand or under commitments are in the bill",
+            hint="'hcloud workload show' lists what is in it",
+        )
+    why = "; ".join(f"{one.name}: {one.why}" for one in found.unplanned[:SHOWN_NAMES])
+    return UsageError(
+        f"{name}: nothing in the bill can be planned: {why}",
+        hint="prices come with 'hcloud pricing refresh', 'hcloud pricing import' or an overlay",
+    )

@@ -1,0 +1,206 @@
+"""The kinds of machines of a bill that commitments float between, bought for and priced together."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hcloud.catalog.book import PriceBook
+from hcloud.model.catalog import Offer, OfferKey, Payment, Provider, PurchaseOption
+from hcloud.planning.billed.better import better
+from hcloud.planning.billed.estate import BilledEstate, EstateKind, EstatePool, KindPurchase
+from hcloud.planning.billed.floating import HeldPool
+from hcloud.planning.billed.kinds import KindUse, MachineKind
+from hcloud.planning.decide import ComparedFleets
+from hcloud.planning.fleets.evaluate import fill
+from hcloud.planning.fleets.fleet import Holding
+from hcloud.planning.fleets.owned import use_first
+from hcloud.planning.forecasting.forecast import stretch
+from hcloud.planning.settings import PlanSettings
+from hcloud.units import HOURS_PER_MONTH, SECONDS_PER_HOUR, cents
+from hcloud.usecases.deciding.bill_basis import BillBasis
+from hcloud.usecases.deciding.plan import planned_demand
+
+if TYPE_CHECKING:
+    from hcloud.model.workload import Floats
+
+Term = tuple[Provider, PurchaseOption, int | None, Payment | None]
+
+
+@dataclass(frozen=True, slots=True)
+class KindDollars:
+    """Dollars a month of a kind: as things are, and what its purchases save, of other kinds too."""
+
+    now: Decimal
+    saved: Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class TogetherKinds:
+    """The kinds that are bought for together, in the order of the bill, with the estate that they are: these first,
+    then those that are too small to plan and use what floats too."""
+
+    names: tuple[MachineKind, ...]
+    compared: tuple[ComparedFleets, ...]
+    estate: BilledEstate
+    book: PriceBook
+
+    def chosen(self) -> dict[MachineKind, tuple[Holding, ...]]:
+        """What to hold of each kind."""
+        bought = [p for number in range(len(self.names)) for p in self._possible(number)]
+        found = better(self.estate, bought)
+        return {
+            kind: tuple(p.holding for p in found if p.kind == number and p.holding.count)
+            for number, kind in enumerate(self.names)
+        }
+
+    def dollars(self, held: Mapping[MachineKind, Sequence[Holding]]) -> dict[MachineKind, KindDollars]:
+        """What each kind costs as things are, and what the purchases for it save beside those for the kinds before."""
+        before = self.estate.costs(())
+        found, bought, now = {}, list[KindPurchase](), before.total
+        month = HOURS_PER_MONTH / self._hours
+        idle = before.idle / sum(before.used) if sum(before.used) else 0.0
+        for number, kind in enumerate(self.names):
+            bought += [self._purchase(number, holding) for holding in held.get(kind, ())]
+            then = self.estate.costs(bought).total
+            alone = before.rented[number] + before.used[number] * (1 + idle) + self._bound(number)
+            found[kind] = KindDollars(_cents(alone * month), _cents((now - then) * month))
+            now = then
+        return found
+
+    def _bound(self, number: int) -> float:
+        """Dollars of what is held of a kind alone."""
+        bound = (o for o in self.compared[number].asked.owned if not o.offer.key.option.floats)
+        return float(sum((o.cost(self._hours) for o in bound), Decimal(0)))
+
+    @property
+    def _hours(self) -> int:
+        return self.compared[0].optimum.option.demanded.hours
+
+    def _possible(self, number: int) -> Iterator[KindPurchase]:
+        """What its plan alone would hold, else one of the cheapest offer, in no number yet."""
+        optimum = self.compared[number].optimum
+        for holding in optimum.fleet.holdings:
+            yield self._purchase(number, holding)
+        if not optimum.fleet.holdings:
+            for holding in fill(optimum.types[0].commitments, 1, optimum.option.demanded.hours):
+                yield self._purchase(number, holding).of(0)
+
+    def _purchase(self, number: int, holding: Holding) -> KindPurchase:
+        key, optimum = holding.offer.key, self.compared[number].optimum
+        types = {c.shape.name: c for c in optimum.types}
+        machines = float(types[key.instance_type].capacity[0] / optimum.types[0].capacity[0])
+        rates = _rates_of_offer(holding.offer, self.estate.kinds, self.book) if key.option.floats else None
+        return KindPurchase(number, holding, holding.steps(optimum.option.demanded), machines, rates)
+
+
+def _cents(dollars: float) -> Decimal:
+    return cents(Decimal(repr(float(dollars))))
+
+
+def together(compared: Mapping[MachineKind, ComparedFleets], basis: BillBasis) -> TogetherKinds | None:
+    """The kinds that are bought for together; None where nothing floats between them."""
+    pools, uses = basis.held.pools, [use for use in basis.kinds if use.kind in compared]
+    fleets = tuple(compared[use.kind] for use in uses)
+    bought = any(h.offer.key.option.floats for c in fleets for h in c.optimum.fleet.holdings)
+    if not fleets or not (pools or bought):
+        return None
+    others = [use for use in (*basis.kinds, *basis.small) if use.kind not in compared]
+    others = [use for use in others if any(use.kind in pool.rates for pool in pools)]
+    settings, first = basis.loaded.config.settings(), fleets[0].optimum.option.demanded
+    kinds = [*map(_planned, fleets), *(_other(use, basis, settings) for use in others)]
+    steps = len(first)
+    floating = _pools(pools, list(zip((*uses, *others), kinds, strict=True)), basis.book, (steps, first.step_seconds))
+    estate = BilledEstate(tuple(kinds), tuple(floating), first.step_hours)
+    return TogetherKinds(tuple(use.kind for use in uses), fleets, estate, basis.book)
+
+
+def _planned(compared: ComparedFleets) -> EstateKind:
+    optimum = compared.optimum
+    bound = [o for o in compared.asked.owned if not o.offer.key.option.floats]
+    return EstateKind.planned(optimum.types[0], use_first(optimum.option.demanded, bound))
+
+
+def _other(use: KindUse, basis: BillBasis, settings: PlanSettings) -> EstateKind:
+    """A kind that nothing is bought for."""
+    demanded = stretch(planned_demand(basis.found.demand(use), settings), settings.outlook)
+    held = [o for o in basis.held.by_kind.get(use.kind, ()) if not o.offer.key.option.floats]
+    left, vcpus = use_first(demanded, held), float(use.usual.vcpus)
+    offer = basis.book.offers.get(_on_demand(use))
+    price = use.list_rate * vcpus if offer is None else float(offer.hourly)
+    return EstateKind(left.cores / vcpus, price)
+
+
+def _on_demand(use: KindUse) -> OfferKey:
+    kind = use.kind
+    place = kind.provider, kind.region, use.usual.name, PurchaseOption.ON_DEMAND
+    return OfferKey(*place, os=kind.os, tenancy=kind.tenancy)
+
+
+def _pools(
+    held: Sequence[HeldPool], kinds: Sequence[tuple[KindUse, EstateKind]], book: PriceBook, clock: tuple[int, int]
+) -> Iterator[EstatePool]:
+    """Those of one option, term and payment are one: they apply at the same rates. ``clock`` is how many steps there
+    are, and their seconds."""
+    alike: dict[Term, list[HeldPool]] = defaultdict(list)
+    for pool in held:
+        alike[pool.provider, pool.option, pool.term_years, pool.payment].append(pool)
+    for term, pools in alike.items():
+        dollars = np.sum([_dollars(pool, *clock) for pool in pools], axis=0)
+        rates = {n: _rate(pools, use, kind, book, term) for n, (use, kind) in enumerate(kinds)}
+        yield EstatePool(dollars, {n: rate for n, rate in rates.items() if rate})
+
+
+def _dollars(pool: HeldPool, steps: int, seconds: int) -> Floats:
+    dollars = np.zeros(steps)
+    dollars[: pool.hours_left * SECONDS_PER_HOUR // seconds] = pool.dollars
+    return dollars
+
+
+def _rate(pools: Sequence[HeldPool], use: KindUse, kind: EstateKind, book: PriceBook, term: Term) -> float:
+    """Dollars an hour of a machine of a kind: by what the bill covered of it, else by the book where the bill says term
+    and payment, else at the mean discount of the commitment. 0 where it does not cover it."""
+    known = [p for p in pools if use.kind in p.known]
+    fitting = [p for p in pools if use.kind in p.rates]
+    sold = None if known else _sold(use, kind, book, term)
+    if not fitting or sold is not None:
+        return float(sold.effective_hourly) if fitting and sold is not None else 0.0
+    weights = [p.known[use.kind] for p in known] or [p.dollars for p in fitting]
+    per_vcpu = np.average([p.rates[use.kind] for p in known or fitting], weights=weights)
+    return float(per_vcpu) * float(use.usual.vcpus) / _machines_of(use, kind)
+
+
+def _sold(use: KindUse, kind: EstateKind, book: PriceBook, term: Term) -> Offer | None:
+    """The same commitment as it is sold today."""
+    _, option, years, payment = term
+    if years is None or payment is None:
+        return None
+    on_demand = _on_demand(use) if kind.candidate is None else kind.candidate.on_demand.key
+    return book.offers.get(replace(on_demand, option=option, term_years=years, payment=payment))
+
+
+def _machines_of(use: KindUse, kind: EstateKind) -> float:
+    """How many of the type that it is counted in one machine of the usual type is."""
+    if kind.candidate is None:
+        return 1.0
+    vcpus, gib = kind.candidate.capacity
+    return float(max(use.usual.vcpus / vcpus, use.usual.memory_gib / gib))
+
+
+def _rates_of_offer(offer: Offer, kinds: Sequence[EstateKind], book: PriceBook) -> dict[int, float]:
+    """What an hour of a machine of each kind takes of a commitment that floats."""
+    bought = offer.key
+    found = {}
+    for number, kind in enumerate(kinds):
+        if kind.candidate is None or kind.candidate.on_demand.key.provider != bought.provider:
+            continue
+        key = replace(kind.candidate.on_demand.key, option=bought.option)
+        key = replace(key, term_years=bought.term_years, payment=bought.payment)
+        if key in book.offers:
+            found[number] = float(book.offers[key].effective_hourly)
+    return found

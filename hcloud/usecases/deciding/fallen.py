@@ -1,0 +1,45 @@
+"""A workload whose demand fell is planned from the time since then alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hcloud.errors import InputError
+from hcloud.model.workload import Demand, Jobs, WindowRule
+from hcloud.planning.forecasting.fall import fall_of
+from hcloud.planning.forecasting.forecast import WEEK
+from hcloud.planning.forecasting.window import AskedWindow, restricted
+from hcloud.readers.configuration.config import Loaded
+from hcloud.units import format_span
+
+
+def since_it_fell(
+    loaded: Loaded, workload: Jobs | Demand, demand: Demand
+) -> tuple[Loaded, Jobs | Demand, tuple[str, ...]]:
+    """The weeks or days of a workload since its demand fell, the configuration that asks for them, and what to say of
+    it; all as it was where a window is asked for, or demand did not fall."""
+    planning = loaded.config.planning
+    fall = fall_of(demand, planning.shrunk, planning.warm_up, planning.shrunk_days)
+    if loaded.config.workload.window is not None or fall is None:
+        return loaded, workload, ()
+    text = format_span(fall.seconds)
+    if not fall.share:
+        whole = format_span(len(demand) * demand.step_seconds)
+        raise InputError(
+            f"{demand.provenance.name}: there was no demand in the last {text}: nothing is left to plan for",
+            hint=f"if it comes back, --window {whole} plans from the whole trace",
+        )
+    since = restricted(workload, AskedWindow(text, last=float(fall.seconds)))
+    section = loaded.config.workload.model_copy(update={"window": text})
+    config = loaded.config.model_copy(update={"workload": section})
+    unknown = "" if fall.seconds > WEEK else "; so short a time cannot show whether it falls further or comes back"
+    said = (
+        f"demand fell: the last {text} used {fall.share:.0%} of {fall.than}, so the plan is made from these {text}"
+        f" alone{unknown}. Set planning.shrunk: 0 to plan from the whole trace"
+    )
+    return replace(loaded, config=config), _as_fallen(since), (said,)
+
+
+def _as_fallen(workload: Jobs | Demand) -> Jobs | Demand:
+    assert workload.window is not None
+    return replace(workload, window=replace(workload.window, rule=WindowRule.FALLEN))

@@ -1,0 +1,70 @@
+"""All kinds of machines of a bill together: what a commitment that floats covers first, and what pays beside it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hcloud.model.catalog import OfferKey, Payment, Provider, PurchaseOption
+from hcloud.planning.billed.better import better
+from hcloud.planning.billed.estate import BilledEstate, EstateKind, EstatePool, KindPurchase
+from hcloud.planning.fleets.candidates import Candidate
+from hcloud.planning.fleets.fleet import Holding
+from hcloud.planning.forecasting.forecast import Forecast
+from hcloud.readers.prices.shipped.bundled import load_bundled
+
+HOURS = 8760
+BOOK = load_bundled(providers={Provider.AWS, Provider.GCP}, regions={"us-east-1", "us-central1"}, systems={"linux"})
+
+
+def kind(name: str, machines: float, provider: Provider = Provider.AWS, region: str = "us-east-1") -> EstateKind:
+    """So many of a type in every hour of a year."""
+    shape = BOOK.types[provider, name]
+    on_demand = BOOK.offers[OfferKey(provider, region, name, PurchaseOption.ON_DEMAND)]
+    candidate = Candidate(shape, on_demand, (), None, BOOK.sustained.get((provider, shape.family)))
+    vcpus = np.full(HOURS, machines * float(shape.vcpus))
+    gib = np.full(HOURS, machines * float(shape.memory_gib))
+    return EstateKind.planned(candidate, Forecast(3600, vcpus, gib, np.zeros(HOURS), 168, by_part=True))
+
+
+def pool(dollars: float, *rates: float) -> EstatePool:
+    return EstatePool(np.full(HOURS, dollars), dict(enumerate(rates)))
+
+
+def used(kinds: tuple[EstateKind, ...], floating: EstatePool) -> list[float]:
+    """Dollars an hour of what floats that each kind uses."""
+    return [round(x / HOURS, 6) for x in BilledEstate(kinds, (floating,), 1.0).costs(()).used]
+
+
+def test_the_highest_percentage_saved_is_covered_first_and_of_equal_ones_the_lowest_rate() -> None:
+    m5, c6g, r5 = kind("m5.large", 10), kind("c6g.large", 10), kind("r5.large", 10)
+    half = [k.price / 2 for k in (m5, c6g, r5)]
+    assert used((m5, c6g, r5), pool(0.9, half[0], half[1], half[2] * 0.9)) == [0.0, 0.333, 0.567]
+    assert used((m5, r5), pool(0.5, m5.price * 1.1, half[2])) == [0.0, 0.5]  # none above the price on demand
+
+
+def test_of_equal_discounts_the_kind_without_sustained_use_is_covered_first() -> None:
+    n1, e2 = (kind(name, 4, Provider.GCP, "us-central1") for name in ("n1-standard-2", "e2-standard-4"))
+    assert used((n1, e2), pool(0.2, n1.price * 0.72, e2.price * 0.72)) == [0.0, 0.2]
+
+
+def test_kinds_that_are_not_planned_use_what_floats_and_their_dollars_do_not_count() -> None:
+    m5, small = kind("m5.large", 10), EstateKind(np.full(HOURS, 2.0), 1.0)
+    costs = BilledEstate((m5, small), (pool(1.0, m5.price * 0.9, 0.3),), 1.0).costs(())
+    assert [round(x / HOURS, 6) for x in costs.used] == [0.4, 0.6]
+    assert costs.rented[1] == 0
+
+
+@pytest.mark.parametrize("held", [0, 3])
+def test_a_purchase_that_frees_a_plan_for_another_kind_is_bought_for_what_it_saves_there(held: int) -> None:
+    """Each m5.large that is bought for frees $0.0576 an hour, which cover $0.0823 of the c6g.large; eight free as much
+    as these can use. Where the plan covers both kinds in full, nothing pays."""
+    offer = BOOK.offers[OfferKey(Provider.AWS, "us-east-1", "m5.large", PurchaseOption.RESERVED, 1, Payment.NONE)]
+    m5, c6g = kind("m5.large", 10), kind("c6g.large", 10)
+    rates = m5.price * 0.6, c6g.price * 0.7
+    purchase = KindPurchase(0, Holding(offer, held), slice(0, HOURS), 1.0)
+    counts = [
+        sum(p.holding.count for p in better(BilledEstate((m5, c6g), (pool(dollars, *rates),), 1.0), [purchase]))
+        for dollars in (10 * rates[0], 10 * sum(rates))
+    ]
+    assert counts == [8, 0]
