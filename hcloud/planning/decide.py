@@ -40,6 +40,7 @@ from hcloud.planning.fleets.owned import Owned
 from hcloud.planning.fleets.required import RequiredMachine, meeting_all
 from hcloud.planning.fleets.sizes import Ladder, stated
 from hcloud.planning.fleets.spot import spot_fleet
+from hcloud.planning.fleets.whole_jobs import holding_all
 from hcloud.planning.forecasting.forecast import Forecast, repeating
 from hcloud.planning.forecasting.idle import IdleHours
 from hcloud.planning.forecasting.packing import RunningJobs
@@ -124,7 +125,8 @@ class Given:
     be split; ``reserve``, so many instances of the cheapest single type to hold, whatever would be optimal, or so many
     ``vcpus`` of it; ``leanest``, the GiB per vCPU of the demand's jobs, where it has jobs; ``idle``, what of the demand
     may run in the idle hours of what is reserved; ``otherwise``, the decision without them: it is never done worse than
-    that; ``required``, what jobs require of their machine."""
+    that; ``required``, what jobs require of their machine; ``whole``, jobs that some size of a chosen type's shape has
+    to hold, beside its own."""
 
     running: RunningJobs | None = None
     reserve: int | None = None
@@ -133,6 +135,7 @@ class Given:
     idle: IdleHours | None = None
     otherwise: FleetDecision | None = None
     required: tuple[RequiredMachine, ...] = ()
+    whole: RunningJobs | None = None
 
 
 def decide(
@@ -151,7 +154,8 @@ def decide(
     asked = FleetProblem(demand, settings, owned, given.running, given.leanest, given.idle)
     found = [find_candidates(book, m, settings.outlook.horizon_hours) for m in settings.markets]
     able, unable = meeting_all([c for kept, _ in found for c in kept], given.required)
-    candidates = [_paced(c, settings) for c in able]
+    holding, narrow = holding_all(able, book, given.whole)
+    candidates = [_paced(c, settings) for c in holding]
     if not candidates:
         raise EvidenceError(
             "no instance type matches the settings",
@@ -176,7 +180,7 @@ def decide(
         chosen.lower_bound,
         rivals(options, chosen, settings),
         evaluations,
-        (*(r for _, refused in found for r in refused), *unable, *too_small),
+        (*(r for _, refused in found for r in refused), *unable, *narrow, *too_small),
         tuple(fall(chosen, evaluations, options, asked, -f) for f in settings.risk.falls),
         sized.spread,
         sized.scale,

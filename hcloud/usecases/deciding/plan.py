@@ -29,20 +29,21 @@ from hcloud.planning.fleets.apart import Leanest
 from hcloud.planning.fleets.owned import Owned
 from hcloud.planning.fleets.required import RequiredMachine, required_by, said_of
 from hcloud.planning.forecasting.demand import without_gpu_jobs
-from hcloud.planning.forecasting.dividing import SPLITTABLE, can_split
+from hcloud.planning.forecasting.dividing import can_split
 from hcloud.planning.forecasting.fall import fall_of
 from hcloud.planning.forecasting.forecast import WEEK, choose_step
 from hcloud.planning.forecasting.idle import IdleUse
 from hcloud.planning.forecasting.packing import RunningJobs
 from hcloud.planning.forecasting.speeds import family_speeds, fleet_speeds
 from hcloud.planning.forecasting.window import AskedWindow, demand_within, restricted, window_of
-from hcloud.planning.settings import Divisible, Market, PlanSettings, RiskSettings, Speed, fitting_vcpus
+from hcloud.planning.settings import Divisible, PlanSettings, RiskSettings, Speed
 from hcloud.planning.strategies.operation import planned_reserve
 from hcloud.readers.configuration.config import Config, Loaded
 from hcloud.readers.configuration.owned_section import OwnedSection
 from hcloud.units import HOURS_PER_MONTH, HOURS_PER_YEAR, SECONDS_PER_HOUR, format_duration, format_money, format_span
 from hcloud.usecases.deciding.idle_plan import FindIdle, PlanQuestion, decide_with_idle_hours
 from hcloud.usecases.deciding.plan_notes import PlanNoteInputs, assumptions, warnings
+from hcloud.usecases.deciding.servers import on_servers, server_size, whole_jobs
 from hcloud.usecases.progress import Progress, part_of, unheard
 from hcloud.usecases.workloads.sources import check_regions, open_prices
 
@@ -52,7 +53,6 @@ if TYPE_CHECKING:
 DAY = 86_400
 COUNTED_DIGITS = 4  # a savings plan is bought in rounded dollars: the instances it covers are whole but for that
 READING = 0.2  # ours: the part of the progress bar that reading takes where strategies are simulated
-FITTING_JOBS = 0.95  # ours: the share of jobs an instance must be able to hold
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,17 +95,17 @@ def plan_for(
     given = Given(running, leanest=leanest_of(workload, demand), required=_required(workload, demand))
     first = settings if known.idle is None else replace(settings, risk=replace(settings.risk, falls=()))
     decision, operation = decide(book, demand, first, owned, given), None
-    without, size = decision, _server_size(decision)
+    without = decision
     use: IdleUse | None = None
     if known.idle is not None:
         asked = PlanQuestion(workload, book, demand, settings, owned, loaded.config)
-        use = known.idle(workload, demand, settings, size)
+        use = known.idle(workload, demand, settings, server_size(decision))
         decision, use = decide_with_idle_hours(asked, known.idle, use, given, without)
         given = replace(given, idle=use.hours, otherwise=without)
     if simulated:
-        servers = tuple(_with_servers(m, workload, demand, size) for m in settings.markets)
-        settings = replace(settings, mix_types=False, markets=servers)
-        asked_for = (book, demand, settings, owned, Given(required=given.required))
+        whole = whole_jobs(workload, settings.divisible)
+        settings = on_servers(settings, book, (workload, demand, whole), without)
+        asked_for = (book, demand, settings, owned, Given(required=given.required, whole=whole))
         decision, operation = _operated(loaded.config, workload, asked_for, part_of(progress, READING, 1.0))
         decision = replace(decision, rivals=without.rivals)  # "all on demand" is one figure, strategies or not
     used = book.restricted(k for k in _considered(decision) if k in book.offers)  # a bill's own prices are in no book
@@ -185,31 +185,6 @@ def planned_demand(workload: Jobs | Demand, settings: PlanSettings) -> Demand:
     if settings.outlook.horizon_hours * SECONDS_PER_HOUR % step:
         raise UsageError(f"the horizon is not a whole number of steps of {format_duration(step)}; set planning.step")
     return demand_within(workload, step, window)
-
-
-def _with_servers(market: Market, workload: Jobs | Demand, demand: Demand, most: int) -> Market:
-    """The market with the size of the servers that strategies place jobs on: large enough for 95 % of the jobs that
-    cannot be split, and no larger than ``most`` vCPUs, what the plan without strategies runs on (0: no such limit)."""
-    if market.vcpus:
-        return market
-    whole = isinstance(workload, Jobs) and workload.provenance.format not in SPLITTABLE
-    largest = float(np.quantile(workload.cores, FITTING_JOBS)) if isinstance(workload, Jobs) and whole else 0.0
-    size = fitting_vcpus(float(np.mean(demand.cores)), largest)
-    return replace(market, vcpus=min(size, most) if most else size)
-
-
-def _server_size(plain: FleetDecision) -> int:
-    """The vCPUs of the machines that do most of the work of the plan without strategies, reserved ones first; 0 where
-    it has none."""
-    shapes = {c.shape.name: c.shape for ladder in plain.ladders.values() for c in ladder}
-    hours: dict[Decimal, Decimal] = {}
-    for holding in plain.machines.holdings:
-        size = shapes[holding.offer.key.instance_type].vcpus
-        hours[size] = hours.get(size, Decimal(0)) + size * holding.count * holding.offer.term_hours
-    for rental in plain.machines.rentals if not hours else ():
-        size = shapes[rental.offer.key.instance_type].vcpus
-        hours[size] = hours.get(size, Decimal(0)) + size * rental.hours
-    return int(max(hours, key=lambda size: (hours[size], size), default=Decimal(0)))
 
 
 def running_of(workload: Jobs | Demand, divisible: Divisible, demand: Demand) -> RunningJobs | None:
