@@ -34,7 +34,6 @@ from hcloud.units import HOURS_PER_YEAR
 LEAST_RATIO, MOST_RATIO = 1e-6, 1e6
 MOST_VCPUS = 1 << 16
 MOST_NAMED = 12  # ours: families that a refusal lists
-APART = 0.1  # ours: jobs that need a larger type and are no more of the work than this do not choose the large one
 COMMITMENTS = (PurchaseOption.RESERVED, PurchaseOption.COMMITTED_USE, PurchaseOption.RESERVATION)
 
 PricingModel = Literal["aws", "gce", "azure"]
@@ -98,7 +97,7 @@ class ShopChoice:
     price_ratio: float | None = None
     os: str = "linux"
     or_less: bool = False
-    apart: float = APART
+    apart: float = 0.0
 
     @classmethod
     def paper(cls) -> ShopChoice:
