@@ -104,8 +104,8 @@ def plan_for(
     used = book.restricted(k for k in _considered(decision) if k in book.offers)  # a bill's own prices are in no book
     oldest = min((o.origin.day for o in decision.offers_in_use), default=now.date())
     _check_age(loaded, (now.date() - oldest).days)
-    planned = PlannedTogether(workload, demand, decision, given.required)
-    apart = planned_apart(planned, book) if not simulated and use is None else unpriced(planned, book)
+    planned = PlannedTogether(workload, demand, without, given.required, by_arithmetic=simulated)
+    apart = planned_apart(planned, book) if use is None else unpriced(replace(planned, decision=decision), book)
     around = Circumstances(
         tool_version=__version__,
         generated_at=now,

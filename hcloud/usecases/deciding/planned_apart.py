@@ -27,12 +27,14 @@ MOST_PARTS = 4  # ours: of more requirements than this the jobs are planned toge
 
 @dataclass(frozen=True, slots=True)
 class PlannedTogether:
-    """A workload with the demand and the decision of one plan for all of it, and what its jobs require."""
+    """A workload with the demand and the decision of one plan for all of it, and what its jobs require;
+    ``by_arithmetic`` where strategies are simulated, and this is the decision without them."""
 
     workload: Jobs | Demand
     demand: Demand
     decision: FleetDecision
     required: tuple[RequiredMachine, ...]
+    by_arithmetic: bool = False
 
     def divisions(self) -> Iterator[tuple[str, ...]]:
         """Into which parts the jobs may be divided, by what they require: each by itself, or all that require anything
@@ -62,13 +64,12 @@ def planned_apart(whole: PlannedTogether, book: PriceBook) -> PlannedApart:
     types = _in_use(whole.decision, book)
     if not found:
         return unpriced(whole, book)
-    cost, parts = min(found)
+    (cost, parts), said, together = min(found), said_of(whole.required, types), _cost_of(whole.decision)
     if unmet_by(types, whole.required):
-        return _advised(whole, said_of(whole.required, types), parts, f"; together they cost {_monthly(cost, whole)}")
-    saved = _cost_of(whole.decision) - cost
-    if saved < _cost_of(whole.decision) * LEAST or not saved:
-        return PlannedApart(f"{said_of(whole.required, types)}: plans apart would not cost {LEAST:.0%} less")
-    return _advised(whole, said_of(whole.required, types), parts, f", for {_monthly(saved, whole)} less")
+        return _advised(whole, said, parts, f"; together they cost {_monthly(cost, whole)}")
+    if together - cost < together * LEAST or cost == together:
+        return PlannedApart(f"{said}: plans apart would not cost {LEAST:.0%} less")
+    return _advised(whole, said, parts, f", for {_monthly(together - cost, whole)} less")
 
 
 def unpriced(whole: PlannedTogether, book: PriceBook) -> PlannedApart:
@@ -89,7 +90,8 @@ def _advised(whole: PlannedTogether, said: str, parts: Sequence[str], saved: str
     sets = [f"--set {shlex.quote(words[-1])}" for words in flags]
     again = f"the same command with {shlex.join(window)} {sets[0]}, and again with {' and with '.join(sets[1:])}"
     let = "lets the others run on any type" if NOTHING in parts else "lets each run on any type that it may"
-    return PlannedApart(f"{said}: {again}, {let}{saved}", flags)
+    how = " by arithmetic" if saved and whole.by_arithmetic else ""
+    return PlannedApart(f"{said}: {again}, {let}{saved}{how}", flags)
 
 
 def window_text(window: Window) -> str:

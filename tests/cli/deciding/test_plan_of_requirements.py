@@ -49,6 +49,8 @@ def test_types_are_chosen_that_all_jobs_may_run_on(
     (said,) = (one for one in plan.warnings if "require" in one)
     assert re.match(r"1 job \(.*% of the vCPU-hours\) requires type=r5", said)
     assert "only such types" in said
+    assert said.endswith("a month less by arithmetic") == bool(more)
+    assert len(re.findall("^hcloud plan ", capsys.readouterr().err, re.MULTILINE)) == 2
     assert any(r.reason == "job s0 requires type=r5*|r6i.4xlarge" for r in plan.refusals)
 
 
