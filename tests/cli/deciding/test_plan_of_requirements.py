@@ -10,8 +10,11 @@ from pathlib import Path
 import pytest
 
 from hcloud.cli.main import run
+from hcloud.model.workload import Window, WindowRule
+from hcloud.readers.configuration.window import parse_window
 from hcloud.store.plan_file import load_plan
 from hcloud.units import format_money
+from hcloud.usecases.deciding.planned_apart import window_text
 
 pytestmark = pytest.mark.usefixtures("quick_starts")
 NOW = ("--now", "2026-11-20T12:00:00Z")
@@ -140,3 +143,14 @@ def test_what_no_job_requires_cannot_be_planned_for(
     told = capsys.readouterr().err
     assert f"no job requires {wanted}" in told
     assert ("there are type=r5*; or nothing" if path != trace else "its jobs require nothing: leave it out") in told
+
+
+@pytest.mark.parametrize(
+    ("start", "text"), [(90.0, "90"), (90.1 + 0.2, repr(90.1 + 0.2)), (1772387194.0, "2026-03-01T17:46:34Z")]
+)
+def test_the_window_of_the_commands_is_that_of_the_plan_to_the_bit(start: float, text: str) -> None:
+    window = Window(start, start + 0.1, 0.0, start + 1.0, WindowRule.ARRIVALS)
+    written = window_text(window)
+    assert written.startswith(f"{text}..")
+    asked = parse_window(written)
+    assert (asked.start, asked.end) == (window.start, window.end)
