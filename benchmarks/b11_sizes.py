@@ -28,7 +28,8 @@ from hcloud.planning.forecasting.demand import without_gpu_jobs
 from hcloud.planning.settings import Market, PlanSettings, RiskSettings
 from hcloud.readers.configuration.config import load_config
 from hcloud.units import HOURS_PER_MONTH
-from hcloud.usecases.deciding.plan import leanest_of, planned_demand, running_of
+from hcloud.usecases.deciding.known_of_jobs import leanest_of, running_of
+from hcloud.usecases.deciding.plan import planned_demand
 from hcloud.usecases.workloads.sources import Flags, open_prices, open_workload, with_flags
 
 MOST = 1.02

@@ -12,6 +12,8 @@ from hcloud.model.clouds.known import CLOUDS
 if TYPE_CHECKING:
     from hcloud.catalog.book import PriceBook
 
+_SAME_RATIO = Decimal("0.01")  # GiB per vCPU by which types of one shape may differ
+
 # Categories whose vCPUs do not run at full speed all the time, and why.
 UNSTEADY = {
     "burstable": "burstable: full speed only while credits last",
@@ -40,6 +42,12 @@ def units_of(provider: Provider, name: str, vcpus: Decimal) -> Decimal:
 def category_of(provider: Provider, name: str) -> str:
     """``general``, ``compute``, ``memory``, ``storage``, ``accelerated`` or one of ``UNSTEADY``, judged by the name."""
     return CLOUDS[provider].names.category(name)
+
+
+def is_of_shape(one: InstanceType, other: InstanceType) -> bool:
+    """Whether two types are sizes of one shape: family, processor, and GiB per vCPU."""
+    same = (one.family, one.arch, one.category) == (other.family, other.arch, other.category)
+    return same and abs(one.memory_gib / one.vcpus - other.memory_gib / other.vcpus) <= _SAME_RATIO
 
 
 def guess_provider(name: str) -> Provider | None:

@@ -38,6 +38,7 @@ from hcloud.planning.fleets.owned import Owned
 from hcloud.planning.fleets.required import RequiredMachine, meeting_all
 from hcloud.planning.fleets.sizes import Ladder, stated
 from hcloud.planning.fleets.spot import spot_fleet
+from hcloud.planning.fleets.whole_jobs import holding_all
 from hcloud.planning.forecasting.forecast import Forecast
 from hcloud.planning.forecasting.idle import IdleHours
 from hcloud.planning.forecasting.packing import RunningJobs
@@ -125,8 +126,9 @@ class Given:
     be split; ``reserve``, so many instances of the cheapest single type to hold, whatever would be optimal, or so many
     ``vcpus`` of it; ``leanest``, the GiB per vCPU of the demand's jobs, where it has jobs; ``idle``, what of the demand
     may run in the idle hours of what is reserved; ``otherwise``, the decision without them: it is never done worse than
-    that; ``required``, what jobs require of their machine; ``compared``, what the fleet is chosen among, where that was
-    found before; ``holdings``, what of the cheapest types to hold."""
+    that; ``required``, what jobs require of their machine; ``whole``, jobs that some size of a chosen type's shape has
+    to hold, beside its own; ``compared``, what the fleet is chosen among, where that was found before; ``holdings``,
+    what of the cheapest types to hold."""
 
     running: RunningJobs | None = None
     reserve: int | None = None
@@ -135,6 +137,7 @@ class Given:
     idle: IdleHours | None = None
     otherwise: FleetDecision | None = None
     required: tuple[RequiredMachine, ...] = ()
+    whole: RunningJobs | None = None
     compared: ComparedFleets | None = None
     holdings: tuple[Holding, ...] | None = None
 
@@ -200,7 +203,8 @@ def compare(
     asked = FleetProblem(demand, settings, owned, given.running, given.leanest, given.idle)
     found = [find_candidates(book, m, settings.outlook.horizon_hours) for m in settings.markets]
     able, unable = meeting_all([c for kept, _ in found for c in kept], given.required)
-    candidates = [_paced(c, settings) for c in able]
+    holding, narrow = holding_all(able, book, given.whole)
+    candidates = [_paced(c, settings) for c in holding]
     if not candidates:
         raise EvidenceError(
             "no instance type matches the settings",
@@ -210,7 +214,7 @@ def compare(
     evaluations = _evaluated(options, settings)
     groups = map(useful_types, _regions([e.candidate for e in evaluations]))
     relaxed = {region_of(group[0]): (group, lower_bound(group, plain.planned)) for group in groups}
-    refused = (*(r for _, refused in found for r in refused), *unable, *too_small)
+    refused = (*(r for _, refused in found for r in refused), *unable, *narrow, *too_small)
     return ComparedFleets(asked, options, evaluations, plain, relaxed, refused)
 
 

@@ -154,7 +154,7 @@ def plan(
     if loaded.config.operation.strategy is not None or harvest is not None:
         tell_first_use(terminal)
     with terminal.progress("planning", 1.0) as advance:
-        made, changes = interruptible(lambda: _planned(loaded, (cloud, state), at, advance, asked.idle))
+        made, changes, parts = interruptible(lambda: _planned(loaded, (cloud, state), at, advance, asked.idle))
     if made is None:
         assert changes is not None
         _tell_changes(changes, out, shown, terminal)
@@ -164,6 +164,7 @@ def plan(
                 terminal.note(f"{assumption.key} = {assumption.value}: {assumption.why}")
         _save(made, out, picture, terminal)
         _print(made, shown, terminal, frontier=frontier)
+        _tell_apart(parts, terminal)
     if made is not None and made.operation is not None and made.operation.is_missed:
         raise typer.Exit(DeniedByGuardError.exit_code)
     if detailed_exitcode and ((made and made.purchases) or (changes and not changes.is_settled)):
@@ -176,19 +177,29 @@ def _planned(
     at: datetime,
     advance: Advance,
     idle: FindIdle | None,
-) -> tuple[Plan | None, ChangeSet | None]:
-    """The plan, and where a cloud is named the changes in it; no plan where the fleet is the configuration's own."""
+) -> tuple[Plan | None, ChangeSet | None, tuple[tuple[str, ...], ...]]:
+    """The plan, where a cloud is named the changes in it (no plan where the fleet is the configuration's own), and else
+    the flags of each of several plans that would cost less together."""
     cloud, state = where
     if cloud is None and loaded.config.live.cloud is None:
         from hcloud.usecases.deciding.make import make_plan
 
-        return make_plan(loaded, at, advance, idle).plan, None
+        made = make_plan(loaded, at, advance, idle)
+        return made.plan, None, made.apart
     from hcloud.usecases.deciding.live_plan import plan_live
     from hcloud.usecases.live.ground import CloudSelection, opened
 
     with opened(loaded, CloudSelection(cloud, state), at) as here:
         planned = plan_live(here, at, advance, idle)
-        return planned.plan, planned.changes
+        return planned.plan, planned.changes, ()
+
+
+def _tell_apart(parts: tuple[tuple[str, ...], ...], terminal: Terminal) -> None:
+    """The commands that plan each part of the jobs by itself, each on a line of its own to be copied."""
+    from hcloud.readers.workloads.commands import commands_apart
+
+    for command in commands_apart(parts):
+        terminal.say(command, wrong=True)
 
 
 def _tell_bill_plan(made: BillPlan, shown: PagePrinted, out: Path | None, terminal: Terminal) -> None:

@@ -18,6 +18,7 @@ from hcloud.planning.fleets.evaluate import evaluate
 from hcloud.planning.fleets.fleet import Fleet
 from hcloud.planning.fleets.owned import Owned, use_first, without_spot
 from hcloud.planning.fleets.sizes import LARGEST, Ladder, Unit, stated, units_of
+from hcloud.planning.fleets.whole_jobs import named, refusal_of
 from hcloud.planning.forecasting.forecast import Forecast, stretch
 from hcloud.planning.forecasting.idle import IdleHours
 from hcloud.planning.forecasting.packing import MachineSizes, RunningJobs, misfit, packed, with_gaps
@@ -102,10 +103,10 @@ def find_options(
             misfits[address] = row
     if not options and running is not None:
         raise EvidenceError(
-            f"{_named(asked, list(misfits.values())[-1])} fits no allowed machine and cannot be split",
+            f"{named(running, list(misfits.values())[-1])} fits no allowed machine and cannot be split",
             hint="allow larger types (markets.vcpus, families), or allow splitting: --divisible all",
         )
-    refused = (Refusal(a, f"no size of it holds {_named(asked, row)}") for a, row in misfits.items())
+    refused = () if running is None else [refusal_of(a, running, row) for a, row in misfits.items()]
     found = tuple(_cheapest(some, asked) for some in options.values())
     return found, plainly, tuple(r for r in refused if r.address not in options)
 
@@ -141,12 +142,6 @@ def _option(unit: Unit, machines: MachineSizes, asked: FleetProblem, plain: tupl
             parts = divide(demanded, asked.settings, asked.owned)
     ladder = (unit.ladder[0], *(c for c in unit.ladder[1:] if float(c.capacity[0]) <= largest))
     return Option(replace(unit, ladder=ladder), demanded, parts)
-
-
-def _named(asked: FleetProblem, row: int) -> str:
-    running = asked.running
-    assert running is not None
-    return f"job {running.name(row)} ({running.cores[row]:g} vCPU, {running.memory[row]:g} GiB)"
 
 
 def together(options: Sequence[Option], asked: FleetProblem) -> Option:

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 _NAMED = 3  # ours: requirements that a sentence names
 _ALL = 0.9995  # of the vCPU-hours: what is shown as 100.0%
-_APART = "plan those jobs from a trace of their own to let the others run on any type"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,18 +73,23 @@ def meeting_all(
     return kept, tuple(refused)
 
 
-def said_of(required: Sequence[RequiredMachine], types: Iterable[InstanceType]) -> str:
-    """What a plan with machines of these types says of them: jobs that may run on none of these, or that some jobs
-    decide on the types of others; empty where neither is."""
+def unmet_by(types: Iterable[InstanceType], required: Sequence[RequiredMachine]) -> list[RequiredMachine]:
+    """What none of these types meets; nothing where there are no types."""
     shapes = tuple(types)
-    if not shapes or not required:
-        return ""
-    unmet = [one for one in required if not any(one.is_met(shape) for shape in shapes)]
-    if unmet:
-        return f"{_jobs(unmet)} a machine that this plan does not have ({_texts(unmet)}): {_APART}"
-    if sum(one.share for one in required) >= _ALL:
-        return ""
-    return f"{_jobs(required)} {_texts(required)}, and only such types were considered: {_APART}"
+    return [one for one in required if shapes and not any(one.is_met(shape) for shape in shapes)]
+
+
+def some_require_nothing(required: Sequence[RequiredMachine]) -> bool:
+    """Whether there are other jobs than those that require something."""
+    return sum(one.share for one in required) < _ALL
+
+
+def said_of(required: Sequence[RequiredMachine], types: Iterable[InstanceType]) -> str:
+    """What a plan with machines of these types says of them: jobs that may run on none of these, or that what some jobs
+    require decides on the types of others."""
+    if unmet := unmet_by(types, required):
+        return f"{_jobs(unmet)} a machine that this plan does not have ({_texts(unmet)})"
+    return f"{_jobs(required)} {_texts(required)}, and only such types were considered"
 
 
 def _jobs(required: Sequence[RequiredMachine]) -> str:

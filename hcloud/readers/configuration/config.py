@@ -207,6 +207,13 @@ class OperationSection(Section):
     own_fleet_jobs: int = setting(
         10_000, "a plan's own fleet is simulated for so many jobs at most (ours: 5 s) [count]", ge=0, le=1_000_000
     )
+    larger_jobs: float = setting(
+        0.1,
+        "of the work: jobs that need larger servers, and are no more than this, do not choose the size of all servers"
+        " that a simulation reserves (ours) [share]",
+        ge=0,
+        le=1,
+    )
     cloud: str | None = setting(
         None, "model of the cloud: paper, measured-aws, a file; null: the market's own, as measured"
     )

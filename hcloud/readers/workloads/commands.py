@@ -8,6 +8,7 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from itertools import pairwise
+from pathlib import Path
 
 from hcloud.readers.typed import typed_command
 from hcloud.readers.workloads.meanings import as_option, called_columns, plain
@@ -56,6 +57,13 @@ def _keys_of(command: Sequence[str]) -> dict[str, str]:
 def _extended(words: Sequence[str], only: str, key: str, value: str) -> tuple[str, ...]:
     """A command with a key, which replaces what it said of this key before; of columns it is added to that."""
     flag, mark = (f"--{key}", "") if not only and key in _FLAGS else (only or "--set", f"{key}=")
+    kept, before = _without(words, flag, mark)
+    added = as_option(_both(before, value), whole=True) if key == "columns" else value
+    return _ended(kept, flag, f"{mark}{added}")
+
+
+def _without(words: Sequence[str], flag: str, mark: str = "") -> tuple[list[str], str]:
+    """The words without those that give a flag a value which begins with a mark, and the rest of that value."""
     kept, before, at = list[str](), "", 0
     while at < len(words):
         apart = words[at] == flag
@@ -65,9 +73,29 @@ def _extended(words: Sequence[str], only: str, key: str, value: str) -> tuple[st
         else:
             kept += words[at : at + 1 + apart]
         at += 1 + apart
-    end = kept.index("--") if "--" in kept else len(kept)
-    added = as_option(_both(before, value), whole=True) if key == "columns" else value
-    return (*kept[:end], flag, f"{mark}{added}", *kept[end:])
+    return kept, before
+
+
+def _ended(words: Sequence[str], *more: str) -> tuple[str, ...]:
+    end = list(words).index("--") if "--" in words else len(words)
+    return (*words[:end], *more, *words[end:])
+
+
+def commands_apart(parts: Sequence[Sequence[str]]) -> list[str]:
+    """The command that was typed, with the flags of each part in place of its own and a file for each where it wrote
+    one; none where Python called, or the workload came on standard input."""
+    words = typed_command().words
+    if not words or "-" in words:
+        return []
+    kept, file = _without(words, "--out")
+    for flag, mark in (("--window", ""), ("--set", "requires=")):
+        kept, _ = _without(kept, flag, mark)
+    files = [("--out", str(_numbered(Path(file), at))) if file else () for at in range(1, len(parts) + 1)]
+    return [shlex.join(_ended(kept, *part, *named)) for part, named in zip(parts, files, strict=True)]
+
+
+def _numbered(file: Path, at: int) -> Path:
+    return file.with_name(f"{file.stem}-{at}{file.suffix}")
 
 
 def _both(before: str, more: str) -> dict[str, str]:

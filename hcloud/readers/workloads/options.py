@@ -41,6 +41,8 @@ class WorkloadOptions:
         what is read. ``vcpus_per_core`` vCPUs stand for each CPU of a job: 2 where a trace counts physical cores.
         ``begin`` says from when a job counts in demand: from the recorded start, where there is one, or from its
         submission. ``open_ends`` says that jobs without an end still run: they count up to the newest time in the file.
+        ``requires`` takes only jobs that require just that of their machine (``type=c5*``; the column ``requires``), or
+        ``nothing``, or ``anything``: for a plan of each part.
     Tables
         ``columns`` says what our columns are called in the file, as ``submit=start_time,end=end_time,cores=vcpus`` or
         ``timestamp=Date,name=host,value=cpu``; columns that it does not name, and that are not ours, are not read then.
@@ -85,6 +87,7 @@ class WorkloadOptions:
     vcpus_per_core: float = 1.0
     begin: Begin = "start"
     open_ends: OpenEnds = "refuse"
+    requires: str = ""
     columns: str = ""
     zone: str = ""
     dates: Dates = "year-first"

@@ -25,16 +25,18 @@ _MOST_VAIN = 6
 
 def size_by_row(w: SimulatedWorld, number: int) -> None:
     """A job came: it asks for what the row of its application says by now, if that was written anew since the run
-    began. A piece of several asks for what it was told to, as the others do."""
+    began: no more than the large type has, or than it was told where it needs a larger one. A piece of several asks for
+    what it was told to, as the others do."""
     watch, job, c = w.watches[number], w.control.jobs[number], w.control
     factor = w.written[watch.known, 0]
     if factor == 1.0 or is_piece(job):
         return
-    wanted = max(math.floor(watch.told * factor + 0.5), 1)
-    kind = rented_as(c, number, min(wanted, c.kinds[c.rules.large].cores))
+    most = max(c.kinds[c.rules.large].cores, watch.told)
+    wanted = min(max(math.floor(watch.told * factor + 0.5), 1), most)
+    kind = rented_as(c, number, wanted)
     if kind < 0:
         return  # nothing holds so much: it stays as it was told
-    job.ask, job.kind = min(wanted, c.kinds[c.rules.large].cores), kind
+    job.ask, job.kind = wanted, kind
     w.tally.resized += 1
 
 

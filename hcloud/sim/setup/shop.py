@@ -11,6 +11,7 @@ from typing import Final, Literal
 import numpy as np
 
 from hcloud.catalog.book import PriceBook
+from hcloud.catalog.shapes import is_of_shape
 from hcloud.errors import EvidenceError, UsageError
 from hcloud.model.catalog import (
     BillingRule,
@@ -30,12 +31,9 @@ from hcloud.policy.renting import SmallestFitting
 from hcloud.sim.setup.fitting import Priced, held_by_some, largest_whole, smaller_ones, worth_reserving
 from hcloud.units import HOURS_PER_YEAR
 
-_ALIKE = Decimal("0.01")
-"""GiB per vCPU by which types of one shape may differ."""
 LEAST_RATIO, MOST_RATIO = 1e-6, 1e6
 MOST_VCPUS = 1 << 16
 MOST_NAMED = 12  # ours: families that a refusal lists
-APART = 0.1  # ours: jobs that need a larger type and are no more of the work than this do not choose the large one
 COMMITMENTS = (PurchaseOption.RESERVED, PurchaseOption.COMMITTED_USE, PurchaseOption.RESERVATION)
 
 PricingModel = Literal["aws", "gce", "azure"]
@@ -99,7 +97,7 @@ class ShopChoice:
     price_ratio: float | None = None
     os: str = "linux"
     or_less: bool = False
-    apart: float = APART
+    apart: float = 0.0
 
     @classmethod
     def paper(cls) -> ShopChoice:
@@ -132,7 +130,7 @@ def fitting_shop(book: PriceBook, wanted: ShopChoice, jobs: Jobs, *, one_shape: 
     whole = worth_reserving(priced, counted, wanted.large_vcpus).shape
     sizes = [p for p in priced if _is_size_of(p.shape, whole)]
     large = worth_reserving(sizes, counted, wanted.large_vcpus, wanted.apart).shape
-    kept = tuple(t for t in sold if t.shape.vcpus <= whole.vcpus and (not one_shape or _is_alike(t.shape, whole)))
+    kept = tuple(t for t in sold if t.shape.vcpus <= whole.vcpus and (not one_shape or is_of_shape(t.shape, whole)))
     place = next(at for at, t in enumerate(kept) if t.shape.name == large.name)
     reserved, of_all = offers[large.name], None if large == whole else offers[whole.name]
     assert reserved is not None
@@ -140,15 +138,9 @@ def fitting_shop(book: PriceBook, wanted: ShopChoice, jobs: Jobs, *, one_shape: 
     return Shop(kept, place, reserved, book.billing[wanted.provider], sustained, of_all)
 
 
-def _is_alike(one: InstanceType, other: InstanceType) -> bool:
-    """Whether two types are sizes of one shape: family, processor, and GiB per vCPU."""
-    same = (one.family, one.arch, one.category) == (other.family, other.arch, other.category)
-    return same and abs(one.memory_gib / one.vcpus - other.memory_gib / other.vcpus) <= _ALIKE
-
-
 def _is_size_of(one: InstanceType, largest: InstanceType) -> bool:
     """Whether a type is the other one or a smaller size of it."""
-    return one.name == largest.name or (one.vcpus < largest.vcpus and _is_alike(one, largest))
+    return one.name == largest.name or (one.vcpus < largest.vcpus and is_of_shape(one, largest))
 
 
 def shop_of(book: PriceBook, on_demand: Offer, reserved: Offer | None, jobs: Jobs, others: Sequence[str] = ()) -> Shop:
@@ -161,7 +153,7 @@ def shop_of(book: PriceBook, on_demand: Offer, reserved: Offer | None, jobs: Job
     beside = [book.types[key.provider, name] for name in others]
     families = tuple(dict.fromkeys(t.family for t in (chosen, *beside)))
     sold = _rentables(book, ShopChoice(key.provider, key.region, families, MOST_VCPUS, os=key.os))
-    shapes = [t for t in sold if _is_alike(t.shape, chosen)]
+    shapes = [t for t in sold if is_of_shape(t.shape, chosen)]
     alike = [t for t in shapes if _is_size_of(t.shape, chosen)]
     need = largest_whole(jobs)
     for larger in (t for t in shapes if t.shape.vcpus > chosen.vcpus and not t.shape.name.endswith(".metal")):

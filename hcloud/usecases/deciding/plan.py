@@ -8,60 +8,53 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, time, timedelta
 from decimal import Decimal
-from typing import TYPE_CHECKING
-
-import numpy as np
 
 from hcloud import __version__
 from hcloud.catalog.book import PriceBook
 from hcloud.errors import EvidenceError, UsageError
-from hcloud.model.catalog import InstanceType, OfferKey
+from hcloud.model.catalog import OfferKey
 from hcloud.model.plans.held import FIRST_WEEKS
 from hcloud.model.plans.operation import Operation
 from hcloud.model.plans.plan import Digests, Plan
-from hcloud.model.workload import Demand, JobKind, Jobs, Workload
+from hcloud.model.workload import Demand, Jobs, Workload
 from hcloud.planning.decide import ComparedFleets, FleetDecision, Given, compare, decide
-from hcloud.planning.explanations.advice import LEAST, advice, larger_jobs
+from hcloud.planning.explanations.advice import advice, larger_jobs
 from hcloud.planning.explanations.harvested import with_idle_hours, with_jobs_carried
 from hcloud.planning.explanations.statement import Circumstances, state
 from hcloud.planning.fleets.allowed_cover import AllowedCover, allowed_cover
-from hcloud.planning.fleets.apart import Leanest
 from hcloud.planning.fleets.fleet import Holding
 from hcloud.planning.fleets.owned import Owned
-from hcloud.planning.fleets.required import RequiredMachine, required_by, said_of
 from hcloud.planning.forecasting.demand import without_gpu_jobs
-from hcloud.planning.forecasting.dividing import SPLITTABLE, can_split
 from hcloud.planning.forecasting.forecast import choose_step
 from hcloud.planning.forecasting.idle import IdleUse
-from hcloud.planning.forecasting.packing import RunningJobs
-from hcloud.planning.forecasting.speeds import family_speeds, fleet_speeds
 from hcloud.planning.forecasting.window import demand_within, window_of
-from hcloud.planning.settings import Divisible, Market, PlanSettings, RiskSettings, Speed, fitting_vcpus
+from hcloud.planning.settings import PlanSettings
 from hcloud.planning.strategies.operation import planned_reserve
 from hcloud.readers.configuration.config import Config, Loaded
 from hcloud.readers.configuration.owned_section import OwnedSection
-from hcloud.units import HOURS_PER_MONTH, HOURS_PER_YEAR, SECONDS_PER_HOUR, format_duration, format_money
+from hcloud.units import HOURS_PER_YEAR, SECONDS_PER_HOUR, format_duration
 from hcloud.usecases.deciding.fallen import since_it_fell
 from hcloud.usecases.deciding.idle_plan import FindIdle, PlanQuestion, decide_with_idle_hours
+from hcloud.usecases.deciding.known_of_jobs import leanest_of, required_of, running_of, speeds_of
 from hcloud.usecases.deciding.plan_notes import PlanNoteInputs, assumptions, warnings
+from hcloud.usecases.deciding.planned_apart import PlannedTogether, planned_apart, unpriced
+from hcloud.usecases.deciding.servers import on_servers, server_size, whole_jobs
 from hcloud.usecases.progress import Progress, part_of, unheard
 from hcloud.usecases.workloads.sources import check_regions, open_prices
-
-if TYPE_CHECKING:
-    from hcloud.model.workload import Floats
 
 DAY = 86_400
 COUNTED_DIGITS = 4  # a savings plan is bought in rounded dollars: the instances it covers are whole but for that
 READING = 0.2  # ours: the part of the progress bar that reading takes where strategies are simulated
-FITTING_JOBS = 0.95  # ours: the share of jobs an instance must be able to hold
 
 
 @dataclass(frozen=True, slots=True)
 class DecidedPlan:
-    """A plan, and the decision it states (for pictures and explanations in the same run)."""
+    """A plan, the decision it states (for pictures and explanations in the same run), and the flags of each of several
+    plans that would cost less together."""
 
     plan: Plan
     decision: FleetDecision
+    apart: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +101,7 @@ def _basis(read: Workload, loaded: Loaded, now: datetime, known: Beside) -> Plan
     running = running_of(workload, settings.divisible, demand)
     settings = replace(settings, speeds=tuple(speeds_of(workload, book)))
     owned = (*(_owned(section, book, now, settings) for section in loaded.config.owned), *known.held)
-    required = _required(workload, demand)
+    required = required_of(workload, demand)
     given = Given(
         running,
         leanest=leanest_of(workload, demand),
@@ -134,22 +127,24 @@ def plan_for(
     settings, owned, given = basis.settings, basis.owned, basis.given
     first = settings if known.idle is None else replace(settings, risk=replace(settings.risk, falls=()))
     decision, operation = decide(book, demand, first, owned, given), None
-    without, size = decision, _server_size(decision)
+    without = decision
     use: IdleUse | None = None
     if known.idle is not None:
         asked = PlanQuestion(workload, book, demand, settings, owned, loaded.config)
-        use = known.idle(workload, demand, settings, size)
+        use = known.idle(workload, demand, settings, server_size(decision))
         decision, use = decide_with_idle_hours(asked, known.idle, use, given, without)
         given = replace(given, idle=use.hours, otherwise=without)
     if simulated:
-        servers = tuple(_with_servers(m, workload, demand, size) for m in settings.markets)
-        settings = replace(settings, mix_types=False, markets=servers)
-        asked_for = (book, demand, settings, owned, Given(required=given.required))
+        whole = whole_jobs(workload, settings.divisible)
+        settings = on_servers(settings, book, (workload, demand, whole), without)
+        asked_for = (book, demand, settings, owned, Given(required=given.required, whole=whole))
         decision, operation = _operated(loaded.config, workload, asked_for, part_of(progress, READING, 1.0))
         decision = replace(decision, rivals=without.rivals)  # "all on demand" is one figure, strategies or not
     used = book.restricted(k for k in _considered(decision) if k in book.offers)  # a bill's own prices are in no book
     oldest = min((o.origin.day for o in decision.offers_in_use), default=now.date())
     _check_age(loaded, (now.date() - oldest).days)
+    planned = PlannedTogether(workload, demand, without, given.required, by_arithmetic=simulated)
+    apart = planned_apart(planned, book) if use is None else unpriced(replace(planned, decision=decision), book)
     around = Circumstances(
         tool_version=__version__,
         generated_at=now,
@@ -161,7 +156,7 @@ def plan_for(
         warnings=(
             *basis.notes,
             *basis.fell,
-            *_said_of_required(workload, demand, decision, (book, given), plain=not simulated and use is None),
+            *filter(None, [apart.said]),
             *warnings(PlanNoteInputs(loaded, workload, demand, decision, now.date(), operation, book.quarantine)),
         ),
         operation=operation,
@@ -175,7 +170,7 @@ def plan_for(
     prediction = predicted(plan, workload, book, loaded.config)
     said = () if prediction is None else tuple(short_of(plan, prediction, loaded.config.operation.qos))
     plan = replace(plan, warnings=(*plan.warnings, *said), trace=trace_of(loaded), prediction=prediction)
-    return DecidedPlan(plan, decision)
+    return DecidedPlan(plan, decision, apart.flags)
 
 
 def _with_idle_hours(plan: Plan, workload: Workload, demand: Demand, use: IdleUse, owned: Sequence[Owned]) -> Plan:
@@ -226,77 +221,6 @@ def planned_demand(workload: Jobs | Demand, settings: PlanSettings) -> Demand:
     return demand_within(workload, step, window)
 
 
-def _with_servers(market: Market, workload: Jobs | Demand, demand: Demand, most: int) -> Market:
-    """The market with the size of the servers that strategies place jobs on: large enough for 95 % of the jobs that
-    cannot be split, and no larger than ``most`` vCPUs, what the plan without strategies runs on (0: no such limit)."""
-    if market.vcpus:
-        return market
-    whole = isinstance(workload, Jobs) and workload.provenance.format not in SPLITTABLE
-    largest = float(np.quantile(workload.cores, FITTING_JOBS)) if isinstance(workload, Jobs) and whole else 0.0
-    size = fitting_vcpus(float(np.mean(demand.cores)), largest)
-    return replace(market, vcpus=min(size, most) if most else size)
-
-
-def _server_size(plain: FleetDecision) -> int:
-    """The vCPUs of the machines that do most of the work of the plan without strategies, reserved ones first; 0 where
-    it has none."""
-    shapes = {c.shape.name: c.shape for ladder in plain.ladders.values() for c in ladder}
-    hours: dict[Decimal, Decimal] = {}
-    for holding in plain.machines.holdings:
-        size = shapes[holding.offer.key.instance_type].vcpus
-        hours[size] = hours.get(size, Decimal(0)) + size * holding.count * holding.offer.term_hours
-    for rental in plain.machines.rentals if not hours else ():
-        size = shapes[rental.offer.key.instance_type].vcpus
-        hours[size] = hours.get(size, Decimal(0)) + size * rental.hours
-    return int(max(hours, key=lambda size: (hours[size], size), default=Decimal(0)))
-
-
-def running_of(workload: Jobs | Demand, divisible: Divisible, demand: Demand) -> RunningJobs | None:
-    """The jobs within the demand's window, where some of them cannot be split."""
-    if not isinstance(workload, Jobs):
-        return None
-    seconds = _seconds_within(workload, demand)
-    whole = (seconds > 0) & ~can_split(workload, divisible)
-    if not whole.any():
-        return None
-    columns = (workload.begins, workload.ends, workload.cores, workload.memory, whole)
-    return RunningJobs(*columns, workload.name, batch=(seconds > 0) & (workload.kind == JobKind.BATCH))
-
-
-def leanest_of(workload: Jobs | Demand, demand: Demand) -> Leanest | None:
-    """The jobs within the demand's window by their GiB per vCPU; nothing is known of it in a series."""
-    if not isinstance(workload, Jobs):
-        return None
-    seconds = _seconds_within(workload, demand)
-    some = (seconds > 0) & (workload.cores > 0)
-    return Leanest.of(workload.cores[some], workload.memory[some], seconds[some]) if some.any() else None
-
-
-def _required(workload: Jobs | Demand, demand: Demand) -> tuple[RequiredMachine, ...]:
-    """What jobs within the demand's window require of their machine."""
-    return required_by(workload, _seconds_within(workload, demand)) if isinstance(workload, Jobs) else ()
-
-
-def _seconds_within(jobs: Jobs, demand: Demand) -> Floats:
-    """How long each job runs within the demand's window."""
-    last = demand.start + demand.step_seconds * len(demand)
-    seconds: Floats = np.minimum(jobs.ends, last) - np.maximum(jobs.begins, demand.start)
-    return np.maximum(seconds, 0.0)
-
-
-def speeds_of(workload: Workload, book: PriceBook) -> Iterator[Speed]:
-    """How much work a vCPU of each family does for this workload, as far as its applications' profiles say."""
-    if not isinstance(workload, Jobs) or not workload.performance:
-        return
-    work = np.bincount(workload.app + 1, workload.cores * workload.duration, len(workload.apps) + 1)
-    for provider in sorted({p for p, _ in book.types}):
-        shapes = {name: shape for (p, name), shape in book.types.items() if p == provider}
-        by_app = {app: family_speeds(known, shapes) for app, known in workload.performance.items()}
-        named = [(float(work[1 + code]), by_app.get(app, {})) for code, app in enumerate(workload.apps)]
-        for family, factor in fleet_speeds([(float(work[0]), {}), *named]).items():
-            yield Speed(provider, family, factor)
-
-
 def _owned(section: OwnedSection, book: PriceBook, now: datetime, settings: PlanSettings) -> Owned:
     if (section.count is None) == (section.dollars_per_hour is None):
         raise UsageError(f"owned: {section.key}: give either count or dollars_per_hour")
@@ -316,50 +240,6 @@ def _count(section: OwnedSection, cover: AllowedCover, book: PriceBook) -> Decim
         return count
     dollars = book.offer(section.key).effective_hourly * count if dollars is None else dollars
     return round(dollars / cover.offer.effective_hourly, COUNTED_DIGITS)
-
-
-def _said_of_required(
-    workload: Workload, demand: Demand, decision: FleetDecision, ground: tuple[PriceBook, Given], *, plain: bool
-) -> Iterator[str]:
-    """That what some jobs require decides on the machines of others, and in a ``plain`` plan what that costs where it
-    is worth a word."""
-    book, given = ground
-    if not (said := said_of(given.required, _in_use(decision, book))):
-        return
-    cost = _cost_of(decision)
-    saved = cost - _cost_apart(workload, demand, decision, book) if plain else Decimal(0)
-    if saved < cost * LEAST or not saved:
-        yield said
-    else:
-        yield f"{said}, for {format_money(saved / decision.horizon_hours * HOURS_PER_MONTH)} a month less"
-
-
-def _cost_apart(workload: Workload, demand: Demand, decision: FleetDecision, book: PriceBook) -> Decimal:
-    """What plans of the jobs that require something, and of the others, cost together; that of the plan where it
-    is another question: with what is owned, or for jobs that no plan holds."""
-    if not isinstance(workload, Jobs) or workload.requires is None or demand.window is None or decision.owned:
-        return _cost_of(decision)
-    settings, cost = replace(decision.settings, risk=RiskSettings(futures=0, falls=())), Decimal(0)
-    for rows in (workload.requires >= 0, workload.requires < 0):
-        part = workload.at(np.flatnonzero(rows))
-        needed = demand_within(part, demand.step_seconds, demand.window)
-        required = _required(part, needed)
-        running = running_of(part, settings.divisible, needed)
-        apart = decide(book, needed, settings, (), Given(running, leanest=leanest_of(part, needed), required=required))
-        if said_of(required, _in_use(apart, book)):
-            return _cost_of(decision)
-        cost += _cost_of(apart)
-    return cost
-
-
-def _cost_of(decision: FleetDecision) -> Decimal:
-    return decision.machines.cost + decision.spot.cost
-
-
-def _in_use(decision: FleetDecision, book: PriceBook) -> tuple[InstanceType, ...]:
-    """The types that are bought and rented."""
-    keys = {(o.key.provider, o.key.instance_type) for o in decision.offers_in_use}
-    return tuple(book.instance_type(*key) for key in sorted(keys))
 
 
 def _considered(decision: FleetDecision) -> Iterator[OfferKey]:

@@ -196,6 +196,7 @@ def _market(loaded: Loaded, asked: SimulationRequest, jobs: Jobs, today: date) -
         return open_shop(book, wanted), load_cloud(name)
     if not named:
         wanted = replace(wanted, patterns=PAPER_SHAPES, large_vcpus=asked.servers_of)
+    wanted = replace(wanted, apart=loaded.config.operation.larger_jobs)
     held = jobs.at(np.flatnonzero(jobs.gpus == 0)) if jobs.gpus.any() else jobs
     own = named and bool(market.families)
     shop = fitting_shop(book, wanted, held, one_shape=not own, exact=named and bool(market.vcpus))

@@ -61,9 +61,11 @@ def _read_workload(loaded: Loaded, progress: Callable[[float], None] | None) -> 
             hint="hcloud plan TRACE.csv, or workload.path in hcloud.yaml, or 'hcloud plan scenario:high-variability'",
         )
     if section.scenario is not None:
+        from hcloud.readers.workloads.requiring import requiring
         from hcloud.usecases.workloads.scenarios import scenario_jobs
 
-        return scenario_jobs(section.scenario, loaded.config.planning.seed)
+        wanted = str(section.options.get("requires", ""))
+        return requiring(scenario_jobs(section.scenario, loaded.config.planning.seed), wanted)
     from hcloud.usecases.workloads.bills import is_bill_named
 
     if is_bill_named(loaded):

@@ -27,14 +27,14 @@ def written(folder: Path, text: str) -> Path:
     return path
 
 
-def opened(path: Path, *families: str) -> Study:
-    """The study of a trace on AWS."""
+def opened(path: Path, *families: str, **keys: str) -> Study:
+    """The study of a trace on AWS, with keys of the configuration."""
     from datetime import date
 
     from hcloud.model.catalog import Provider
 
     flags = Flags(workload=str(path), providers=(Provider.AWS,), families=families)
-    return open_study(with_flags(load_config(None, {}), flags), SimulationRequest(), date(2026, 11, 20))
+    return open_study(with_flags(load_config(None, keys), flags), SimulationRequest(), date(2026, 11, 20))
 
 
 @pytest.mark.parametrize("place", [(), ("--provider", "azure")])
@@ -66,7 +66,8 @@ def test_a_job_that_cannot_be_split_asks_for_a_larger_type(tmp_path: Path) -> No
     room = Room(2000, 300 * 1024)
     assert room.fits(few.types[-1].shape)
     assert not room.fits(few.types[few.large].shape)
-    for shop in (shop_for(few, load_strategy("SR")), much):
+    none = opened(written(tmp_path, HEAVY.replace("5000", "300").format(600)), HYC_OPERATION__LARGER_JOBS="0").shop
+    for shop in (shop_for(few, load_strategy("SR")), much, none):
         assert room.fits(shop.types[shop.large].shape)
 
 

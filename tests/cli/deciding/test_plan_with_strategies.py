@@ -224,3 +224,23 @@ def test_a_demand_series_cannot_be_simulated(tmp_path: Path, capsys: pytest.Capt
     path.write_text("timestamp,cores\n" + "".join(f"{h * 3600},{20 + h % 5}\n" for h in range(48)), "utf-8")
     assert run(["plan", str(path), "--strategy", "HF", *NOW]) == 64
     assert "a demand series has no jobs" in capsys.readouterr().err
+
+
+def _with_one(trace: Path, large: str) -> Path:
+    """The trace and one batch job of so many vCPUs and GiB."""
+    trace.write_text(f"{trace.read_text(encoding='utf-8')}large,3600,1800,{large},batch\n", encoding="utf-8")
+    return trace
+
+
+@pytest.mark.parametrize("held", [("96,384", "gcp"), ("40,900", "gcp"), ("200,400", "aws")])
+def test_types_of_which_no_size_holds_the_largest_job_are_refused(held: tuple[str, str], trace: Path) -> None:
+    large, provider = held
+    words = ["plan", str(_with_one(trace, large)), "--provider", provider, *NOW]
+    plain, simulated = trace.with_name("plain.json"), trace.with_name("simulated.json")
+    assert run([*words, "--out", str(plain)]) == 0
+    assert run([*words, "-s", "OdF", "--seeds", "1", "--qos", "0.01", "--out", str(simulated)]) == 0
+    plan = load_plan(simulated)
+    families = [{line.instance_type.split("-")[0].split(".")[0] for line in p.mix} for p in (load_plan(plain), plan)]
+    assert families[0] == families[1]
+    said = f"no size of it holds job large ({large.replace(',', ' vCPU, ')} GiB)"
+    assert any(r.reason == said for r in plan.refusals)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from simulating import changed, excerpt, jobs_of, tasks_in
+from simulating import changed, excerpt, jobs_of, paper_shop, tasks_in
 from test_watching import ADJUSTED, decisions, ground, taken, with_phases
 
 from hcloud.control.sessions.session import ControlSession
@@ -19,8 +19,12 @@ from hcloud.readers.clouds import load_cloud
 from hcloud.sim.machine_code.compiled import plain
 from hcloud.sim.run import RunOutcome, run
 from hcloud.sim.setup.build import Setting
+from hcloud.sim.setup.fitting import Room
+from hcloud.sim.setup.prepare import tasks_of
+from hcloud.sim.setup.shop import ShopChoice, open_shop
 from hcloud.sim.setup.variation import parse_axis, varied_cloud
 from hcloud.store.journals.events import event_document, parse_event
+from hcloud.usecases.prices.pricing import open_book
 from hcloud.usecases.studies.journal import JournalReader, setup_of_run
 
 TARGETED = "SR+target+adjust-to-target"
@@ -96,6 +100,19 @@ def test_a_size_beyond_what_a_target_takes_is_no_error_of_its_row() -> None:
     outcome = run(setting, replace(tasks, need=need, reached=reached), journal=True)
     assert outcome.world.tally.shrunk > 0
     assert asked(outcome).tolist() == tasks.ask.tolist()
+
+
+def test_a_job_larger_than_the_large_type_keeps_a_larger_server_when_its_row_is_written_anew() -> None:
+    """It was cut to the large type, where it does a part of its work."""
+    setting = off(taught("HM+target+adjust-to-target", 8, *UNDISTURBED), 0.6)
+    sold = open_shop(open_book(), replace(ShopChoice.paper(), large_vcpus=64))
+    large = next(at for at, one in enumerate(sold.types) if one.shape.vcpus == 16)
+    setting = replace(setting, shop=replace(sold, large=large, reserved=paper_shop().reserved))
+    jobs = of_applications([(0.0, 900.0, 4.0, 8.0, 0), (500.0, 900.0, 40.0, 80.0, 0)], [0, 0])
+    tasks = tasks_of(jobs, setting.cloud, setting.strategy, Room(64_000, 245_760), setting.seed)
+    outcome = run(setting, tasks, journal=True)
+    assert outcome.world.tally.resized == 1
+    assert 16_000 < asked(outcome)[-1] <= tasks.ask[-1]
 
 
 @pytest.mark.parametrize("name", [TARGETED, "HM+target+adjust-to-target"])

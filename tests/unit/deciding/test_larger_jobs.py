@@ -18,7 +18,7 @@ from hcloud.planning.forecasting.demand import demand_of
 from hcloud.planning.forecasting.outliers import lone
 from hcloud.planning.forecasting.window import window_of
 from hcloud.planning.settings import Divisible, Market, Outlook, PlanSettings, RiskSettings
-from hcloud.usecases.deciding.plan import running_of
+from hcloud.usecases.deciding.known_of_jobs import running_of
 
 HOUR, DAY = 3600, 86_400
 SETTINGS = PlanSettings(

@@ -27,7 +27,7 @@ from hcloud.planning.forecasting.packing import MachineSizes, RunningJobs, packe
 from hcloud.planning.settings import Divisible, Market, Outlook, PlanSettings
 from hcloud.readers.workloads.entry import read_workload
 from hcloud.store.plan_file import load_plan
-from hcloud.usecases.deciding.plan import running_of
+from hcloud.usecases.deciding.known_of_jobs import running_of
 
 SHOP = Path(__file__).parents[3] / "examples" / "own-trace" / "trace.csv"
 MARKET = Market(Provider.AWS, (REGION,))

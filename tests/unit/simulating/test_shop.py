@@ -92,7 +92,7 @@ def test_what_does_not_fill_a_large_server_is_reserved_in_smaller_ones() -> None
 
 def test_one_job_of_a_larger_server_does_not_make_every_reserved_server_as_large() -> None:
     """One job of 96 vCPUs had services of 2 on rented servers of 96, and the reserve in steps of 96."""
-    wanted = ShopChoice(Provider.AWS, LARGE.on_demand.key.region, ("m9*",), 16, 2.0, or_less=True)
+    wanted = ShopChoice(Provider.AWS, LARGE.on_demand.key.region, ("m9*",), 16, 2.0, or_less=True, apart=0.1)
     services = [(0.0, 36_000.0, 2.0, 8.0, 1)] * 100
 
     def shop(seconds: float) -> Shop:

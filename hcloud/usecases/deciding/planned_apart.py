@@ -1,0 +1,145 @@
+"""Jobs that require something of their machine, planned apart from the others: what the plans cost together, and with
+which flags they are made."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from decimal import Decimal
+
+from hcloud.catalog.book import PriceBook
+from hcloud.errors import EvidenceError
+from hcloud.model.catalog import InstanceType
+from hcloud.model.workload import DATES_FROM, Demand, Jobs, Window
+from hcloud.planning.decide import FleetDecision, Given, decide
+from hcloud.planning.explanations.advice import LEAST
+from hcloud.planning.fleets.required import RequiredMachine, said_of, some_require_nothing, unmet_by
+from hcloud.planning.forecasting.window import demand_within
+from hcloud.planning.settings import PlanSettings, RiskSettings
+from hcloud.readers.workloads.requiring import ANYTHING, NOTHING, requiring
+from hcloud.units import HOURS_PER_MONTH, format_money
+from hcloud.usecases.deciding.known_of_jobs import leanest_of, required_of, running_of, speeds_of
+
+MOST_PARTS = 4  # ours: of more requirements than this the jobs are planned together
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedTogether:
+    """A workload with the demand and the decision of one plan for all of it, and what its jobs require;
+    ``by_arithmetic`` where strategies are simulated, and this is the decision without them."""
+
+    workload: Jobs | Demand
+    demand: Demand
+    decision: FleetDecision
+    required: tuple[RequiredMachine, ...]
+    by_arithmetic: bool = False
+
+    def divisions(self) -> Iterator[tuple[str, ...]]:
+        """Into which parts the jobs may be divided, by what they require: each by itself, or all that require anything
+        together."""
+        others = (NOTHING,) if some_require_nothing(self.required) else ()
+        if len(others) + len(self.required) > 1 and len(self.required) <= MOST_PARTS:
+            yield (*others, *(one.text for one in self.required))
+        if others and len(self.required) > 1:
+            yield (*others, ANYTHING)
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedApart:
+    """What a plan says of jobs that require something (empty where that changes nothing), and the flags of each plan
+    that would be made instead (none where that does not pay)."""
+
+    said: str = ""
+    flags: tuple[tuple[str, ...], ...] = ()
+
+
+def planned_apart(whole: PlannedTogether, book: PriceBook) -> PlannedApart:
+    """What plans of the parts cost less than the plan of all, where that can be told and is worth a word; what is owned
+    would be used in each of them."""
+    if whole.decision.owned or not whole.required:
+        return unpriced(whole, book)
+    found = [(cost, parts) for parts in whole.divisions() if (cost := _cost(parts, whole, book)) is not None]
+    types = _in_use(whole.decision, book)
+    if not found:
+        return unpriced(whole, book)
+    (cost, parts), said, together = min(found), said_of(whole.required, types), _cost_of(whole.decision)
+    if unmet_by(types, whole.required):
+        return _advised(whole, said, parts, f"; together they cost {_monthly(cost, whole)}")
+    if together - cost < together * LEAST or cost == together:
+        return PlannedApart(f"{said}: plans apart would not cost {LEAST:.0%} less")
+    return _advised(whole, said, parts, f", for {_monthly(together - cost, whole)} less")
+
+
+def unpriced(whole: PlannedTogether, book: PriceBook) -> PlannedApart:
+    """The same where it is not known what plans of the parts would cost."""
+    parts, types = next(whole.divisions(), ()), _in_use(whole.decision, book)
+    if not types or not (parts or unmet_by(types, whole.required)):
+        return PlannedApart()
+    said = said_of(whole.required, types)
+    if whole.decision.owned or not parts:
+        return PlannedApart(f"{said}: plan those jobs from a trace of their own to let the others run on any type")
+    return PlannedApart(_advised(whole, said, parts).said)
+
+
+def _advised(whole: PlannedTogether, said: str, parts: Sequence[str], saved: str = "") -> PlannedApart:
+    assert whole.demand.window is not None
+    window = ("--window", window_text(whole.demand.window))
+    flags = tuple((*window, "--set", f"requires={one}") for one in parts)
+    sets = [f"--set {shlex.quote(words[-1])}" for words in flags]
+    again = f"the same command with {shlex.join(window)} {sets[0]}, and again with {' and with '.join(sets[1:])}"
+    let = "lets the others run on any type" if NOTHING in parts else "lets each run on any type that it may"
+    how = " by arithmetic" if saved and whole.by_arithmetic else ""
+    return PlannedApart(f"{said}: {again}, {let}{saved}{how}", flags)
+
+
+def window_text(window: Window) -> str:
+    """A window as ``--window`` takes it: with times where the trace has dates and they fall on whole seconds."""
+    return f"{_moment(window.start)}..{_moment(window.end)}"
+
+
+def _moment(at: float) -> str:
+    if at != int(at):
+        return repr(float(at))
+    return f"{at:.0f}" if at < DATES_FROM else f"{datetime.fromtimestamp(at, UTC):%Y-%m-%dT%H:%M:%SZ}"
+
+
+def _cost(parts: Sequence[str], whole: PlannedTogether, book: PriceBook) -> Decimal | None:
+    """What plans of these parts cost together; None where one of them has jobs that it does not hold."""
+    jobs = (requiring(whole.workload, one) for one in parts)
+    costs = [_cost_of_part(part, whole, book) for part in jobs if isinstance(part, Jobs)]
+    return sum((cost for cost in costs if cost is not None), Decimal(0)) if None not in costs else None
+
+
+def _cost_of_part(part: Jobs, whole: PlannedTogether, book: PriceBook) -> Decimal | None:
+    assert whole.demand.window is not None
+    demand = demand_within(part, whole.demand.step_seconds, whole.demand.window)
+    settings = _settings(whole.decision.settings, part, book)
+    required = required_of(part, demand)
+    given = Given(running_of(part, settings.divisible, demand), leanest=leanest_of(part, demand), required=required)
+    try:
+        decision = decide(book, demand, settings, (), given)
+    except EvidenceError:
+        return None
+    return None if unmet_by(_in_use(decision, book), required) else _cost_of(decision)
+
+
+def _settings(settings: PlanSettings, part: Jobs, book: PriceBook) -> PlanSettings:
+    """Without what changes no cost, and with the speeds of the part's own applications."""
+    risk = RiskSettings(futures=0) if settings.risk.regret_quantile is None else settings.risk
+    return replace(settings, risk=replace(risk, falls=()), speeds=tuple(speeds_of(part, book)))
+
+
+def _cost_of(decision: FleetDecision) -> Decimal:
+    return decision.machines.cost + decision.spot.cost
+
+
+def _monthly(cost: Decimal, whole: PlannedTogether) -> str:
+    return f"{format_money(cost / whole.decision.horizon_hours * HOURS_PER_MONTH)} a month"
+
+
+def _in_use(decision: FleetDecision, book: PriceBook) -> tuple[InstanceType, ...]:
+    """The types that are bought and rented."""
+    keys = {(o.key.provider, o.key.instance_type) for o in decision.offers_in_use}
+    return tuple(book.instance_type(*key) for key in sorted(keys))

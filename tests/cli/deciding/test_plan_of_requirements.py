@@ -1,0 +1,156 @@
+"""``hcloud plan`` of jobs that require something of their machine: one plan, or plans apart and what they save."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from hcloud.cli.main import run
+from hcloud.model.workload import Window, WindowRule
+from hcloud.readers.configuration.window import parse_window
+from hcloud.store.plan_file import load_plan
+from hcloud.units import format_money
+from hcloud.usecases.deciding.planned_apart import window_text
+
+pytestmark = pytest.mark.usefixtures("quick_starts")
+NOW = ("--now", "2026-11-20T12:00:00Z")
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> Path:
+    """Two days of jobs: a base of ten long services and a daily burst of batch jobs."""
+    rows = ["id,submit,duration,cores,memory,kind"]
+    rows += [f"s{i},0,172800,16,64,service" for i in range(10)]
+    rows += [f"b{d}{i},{d * 86400 + 36000 + i},7200,8,32,batch" for d in range(2) for i in range(60)]
+    rows += ["end,172799,1,1,4,batch"]
+    path = tmp_path / "trace.csv"
+    path.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    return path
+
+
+def _requiring(trace: Path, *required: str) -> Path:
+    """The trace with what its first jobs require."""
+    head, *rows = trace.read_text().splitlines()
+    wanted = [*required, *[""] * len(rows)]
+    path = trace.with_name("requiring.csv")
+    path.write_text("\n".join([f"{head},requires", *(f"{r},{w}" for r, w in zip(rows, wanted, strict=False))]) + "\n")
+    return path
+
+
+@pytest.mark.parametrize("more", [(), pytest.param(("--strategy", "HF"), marks=pytest.mark.slow)])
+def test_types_are_chosen_that_all_jobs_may_run_on(
+    more: tuple[str, ...], trace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = trace.with_name("plan.json")
+    assert run(["plan", str(_requiring(trace, "type=r5*|r6i.4xlarge")), "--out", str(out), *more, *NOW]) == 0
+    plan = load_plan(out)
+    assert {line.instance_type[:2] for line in plan.mix} == {"r5"}
+    (said,) = (one for one in plan.warnings if "require" in one)
+    assert re.match(r"1 job \(.*% of the vCPU-hours\) requires type=r5", said)
+    assert "only such types" in said
+    assert said.endswith("a month less by arithmetic") == bool(more)
+    assert len(re.findall("^hcloud plan ", capsys.readouterr().err, re.MULTILINE)) == 2
+    assert any(r.reason == "job s0 requires type=r5*|r6i.4xlarge" for r in plan.refusals)
+
+
+def test_what_some_jobs_require_is_said_with_what_it_costs(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The warning named no dollars: nobody could tell whether a plan apart was worth the work."""
+    whole = _requiring(trace, "type=r5*")
+    head, first, *rest = whole.read_text().splitlines()
+    costs = {}
+    for name, rows in (("whole", [first, *rest]), ("apart", [first]), ("others", rest)):
+        path = trace.with_name(f"{name}.csv")
+        path.write_text("\n".join([head, *rows]) + "\n")
+        window = ("--window", "0..172800")
+        assert run(["plan", str(path), *window, "--out", str(path.with_suffix(".json")), *NOW]) == 0
+        costs[name] = load_plan(path.with_suffix(".json")).after.monthly
+    saved = costs["whole"] - costs["apart"] - costs["others"]
+    (said,) = (one for one in load_plan(trace.with_name("whole.json")).warnings if "require" in one)
+    assert said.endswith(f"run on any type, for {format_money(saved)} a month less")
+
+
+def test_jobs_that_no_planned_type_holds_are_counted_and_what_nothing_meets_is_refused(
+    trace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = trace.with_name("plan.json")
+    assert run(["plan", str(_requiring(trace, "type=r5*", "type=m5*")), "--out", str(out), *NOW]) == 0
+    plan = load_plan(out)
+    assert not any(line.instance_type.startswith("r5") for line in plan.mix)
+    assert any("requires a machine that this plan does not have (type=r5*" in one for one in plan.warnings)
+    capsys.readouterr()
+    assert run(["plan", str(_requiring(trace, "", "type=z99*")), *NOW]) == 9
+    assert "job s1 requires type=z99*, and no allowed type meets that" in capsys.readouterr().err
+
+
+def _cost(path: Path) -> Decimal:
+    return sum((line.monthly for line in load_plan(path).mix), Decimal(0))
+
+
+@pytest.mark.parametrize(
+    ("provider", "required"),
+    [
+        ("aws", ("type=r6i*",)),
+        ("gcp", ("type=n2-highmem*", "memory>=100")),
+        ("azure", ("vcpus>=16", "type=Standard_E*")),
+    ],
+)
+def test_the_commands_that_a_plan_names_cost_what_it_says_less(
+    provider: str, required: tuple[str, ...], trace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whoever followed the plan paid for types that few jobs require, and nothing could be copied that did not."""
+    whole = trace.with_name("whole.json")
+    words = ["plan", str(_requiring(trace, *required)), "--provider", provider, "--window=1d", "--out", str(whole)]
+    assert run([*words, *NOW]) == 0
+    told = capsys.readouterr().err
+    commands = [shlex.split(line)[1:] for line in told.splitlines() if line.startswith("hcloud plan ")]
+    assert len(commands) == 1 + len(required)
+    for command in commands:
+        assert run(command) == 0
+    parts = [whole.with_name(f"whole-{at}.json") for at in range(1, 2 + len(required))]
+    saved = _cost(whole) - sum(map(_cost, parts))
+    assert saved > 0
+    said = re.search(r"for \$([\d,]+) a month less", " ".join(told.split()))
+    assert said is not None
+    assert abs(Decimal(said[1].replace(",", "")) - saved) < 1
+    reopened = [load_plan(part).trace for part in parts]
+    assert [t and t.options["requires"] for t in reopened] == ["nothing", *required]
+
+
+def test_plans_apart_are_named_where_one_plan_does_not_hold_all_jobs_and_not_where_they_save_nothing(
+    trace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["--out", str(trace.with_name("plan.json")), *NOW]
+    assert run(["plan", str(_requiring(trace, "type=r5*", "type=m5*")), *words]) == 0
+    told = capsys.readouterr().err
+    assert "; together they cost $" in " ".join(told.split())
+    assert sum(line.startswith("hcloud plan ") for line in told.splitlines()) == 3
+    assert run(["plan", str(_requiring(trace, "vcpus>=2")), *words]) == 0
+    told = capsys.readouterr().err
+    assert "plans apart would not cost 1% less" in " ".join(told.split())
+    assert not any(line.startswith("hcloud plan ") for line in told.splitlines())
+
+
+@pytest.mark.parametrize("wanted", ["type=c5*", "anything"])
+def test_what_no_job_requires_cannot_be_planned_for(
+    wanted: str, trace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = _requiring(trace, "type=r5*") if wanted == "type=c5*" else trace
+    assert run(["plan", str(path), "--set", f"requires={wanted}", *NOW]) == 64
+    told = capsys.readouterr().err
+    assert f"no job requires {wanted}" in told
+    assert ("there are type=r5*; or nothing" if path != trace else "its jobs require nothing: leave it out") in told
+
+
+@pytest.mark.parametrize(
+    ("start", "text"), [(90.0, "90"), (90.1 + 0.2, repr(90.1 + 0.2)), (1772387194.0, "2026-03-01T17:46:34Z")]
+)
+def test_the_window_of_the_commands_is_that_of_the_plan_to_the_bit(start: float, text: str) -> None:
+    window = Window(start, start + 0.1, 0.0, start + 1.0, WindowRule.ARRIVALS)
+    written = window_text(window)
+    assert written.startswith(f"{text}..")
+    asked = parse_window(written)
+    assert (asked.start, asked.end) == (window.start, window.end)
