@@ -76,6 +76,10 @@ def run(
     jobs: Annotated[
         Path | None, typer.Argument(help="Jobs to run, CSV or YAML (engine none: events). Without: continue.")
     ] = None,
+    columns: Annotated[
+        str | None,
+        typer.Option("--columns", help="Map column names of JOBS: id=name,cores=vcpus; others are not read."),
+    ] = None,
     engine: Annotated[str, typer.Option(help="What runs jobs: local, slurm, or none.")] = "local",
     strategy: Annotated[str | None, typer.Option("--strategy", "-s", help="SR, OdF, OdM, HF, HM or a file.")] = None,
     placement: Annotated[
@@ -123,7 +127,9 @@ def run(
     """Run jobs until all have ended, then terminate every machine. Ctrl-C leaves jobs and machines running; the same
     command goes on."""
     from hcloud.control.operating.wanted import SpendingLimits
+    from hcloud.usecases.live.operating.engine import LOCAL_ENGINE
     from hcloud.usecases.live.operating.harvest import BesideServices
+    from hcloud.usecases.live.operating.jobs_file import jobs_file
     from hcloud.usecases.live.operating.operate import OperateRequest, operating
     from hcloud.usecases.live.operating.setup import Policy, strategy_with
 
@@ -133,7 +139,8 @@ def run(
     source = ctx.get_parameter_source("engine")
     said = engine if source is not None and source.name != "DEFAULT" else None  # else that of the work that goes on
     beside = BesideServices(harvest, harvest_policy, _history(util, servers, harvest_policy))
-    asked = _replanned(OperateRequest(jobs, said, policy, limits, follow, probe, beside=beside), replan_window)
+    file = jobs_file(jobs, columns, of_jobs=engine == LOCAL_ENGINE)
+    asked = _replanned(OperateRequest(file, said, policy, limits, follow, probe, beside=beside), replan_window)
     quick = is_worth_compiling(jobs, where.state, where.file) if compiled is None else compiled
     with where.opened(shown.at) as here, operating(here, asked, _kernels(terminal, compiled=quick)) as operation:
         work(here, operation, terminal, shown)
