@@ -219,7 +219,7 @@ def status(
             found = onlooker.look()
             if draw is None:
                 break
-            seen = Moment(clock.now(), lines=terminal.lines)
+            seen = Moment(found.now(clock.now()), lines=terminal.lines)
             draw([*operating_screen(found.fold, seen), who_works(found.fold, found.holder)])
             if found.holder is None:
                 break
@@ -228,9 +228,9 @@ def status(
     beside = () if others is None else compared_lines(others)
     shown.tell(
         terminal,
-        lambda: operating_document(found.fold, shown.at, others, now=clock.now()),
+        lambda: operating_document(found.fold, shown.at, others, now=found.now(clock.now())),
         lambda: terminal.show(
-            *operating_screen(found.fold, Moment(clock.now())), *beside, who_works(found.fold, found.holder)
+            *operating_screen(found.fold, Moment(found.now(clock.now()))), *beside, who_works(found.fold, found.holder)
         ),
     )
 
