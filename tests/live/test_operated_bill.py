@@ -117,6 +117,9 @@ def test_what_live_work_cost_is_what_the_cloud_itself_bills(renting: Renting) ->
     judge(renting)
     assert len(renting.rig.rented()) > 6
     assert len(list(world.path.parent.glob("journal*.jsonl"))) > 2, "it began anew"
+    notes = renting.report(RequestedPeriod(BEGIN.date())).notes
+    silent = any("of 2 machines the cloud reported no end" in note for note in notes)
+    assert silent == (renting.kind.rig == "azure"), "who reads it is told which ends nobody told"
     of_its_journal(renting, world)
 
 

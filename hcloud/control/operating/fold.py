@@ -244,7 +244,7 @@ class Fold:
         machine = self.machines[entry.instance]
         if machine.phase is MachinePhase.GONE:
             return  # seen and ended at once: it is paid for once
-        machine.why = machine.why or entry.why
+        machine.why, machine.end_is_told = machine.why or entry.why, entry.ended is not None
         self._gone(machine, entry.ended if entry.ended is not None else entry.at)
 
     @_note.register
