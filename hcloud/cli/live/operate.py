@@ -310,7 +310,8 @@ def stop(
     shown: ToldAt,
 ) -> None:
     """Cancel all jobs, then terminate every machine."""
-    from hcloud.live.operating.desk import FORCED, KEEPING
+    from hcloud.live.operating.desk import FORCED
+    from hcloud.model.running.note import KEEPING
 
     if force and keep_machines:
         raise UsageError("--force ends machines, and --keep-machines keeps them", hint="leave one of them out")
@@ -325,7 +326,7 @@ def _is_done(fold: Fold, *, keeps: bool) -> bool:
 
 def _end(terminal: Terminal, where: CloudFlags, shown: ToldAt, what: str, *, wait: bool) -> None:
     """Ask the controller for it; where none works, be the controller that does it."""
-    from hcloud.live.operating.desk import KEEPING
+    from hcloud.model.running.note import KEEPING
     from hcloud.usecases.live.operating.asking import ask, works, works_no_more
     from hcloud.usecases.live.operating.looking import look
     from hcloud.usecases.live.operating.operate import OperateRequest, operating

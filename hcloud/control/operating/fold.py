@@ -17,6 +17,7 @@ from hcloud.model.running.event import BelowQos, Cancelled, Completion, Event, F
 from hcloud.model.running.harvest_note import HarvestNote
 from hcloud.model.running.job import KEPT
 from hcloud.model.running.note import (
+    KEEPING,
     Asked,
     AttemptOver,
     Beginning,
@@ -37,8 +38,7 @@ from hcloud.model.running.note import (
 )
 from hcloud.policy.facts import Setup
 
-LAST_DECISIONS = 12
-"""Decisions that a screen shows."""
+LAST_DECISIONS = 12  # that a screen shows
 
 
 class Fold:
@@ -313,7 +313,7 @@ class Fold:
 
     @_note.register
     def _(self, entry: ControllerStarted) -> None:
-        self.asked, self.is_finished, self.follow = "", False, entry.follow
+        self.asked, self.is_finished, self.follow = "" if self.asked == KEEPING else self.asked, False, entry.follow
         for machine in self.machines.values():
             if machine.reserved and machine.phase is MachinePhase.GONE and machine.released is None:
                 self._again(machine)
