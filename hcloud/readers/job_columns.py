@@ -33,9 +33,12 @@ _GRAPHS = "tasks that wait for others are written as a graph, in JSON: docs/oper
 _NUMBER = re.compile(r"\s*\d+(?:\.\d+)?\s*", re.ASCII)
 
 
-def columns_of(names: Iterable[str]) -> dict[str, str]:
-    """Which of our columns each of these is, by its name in the file; what is none of them is left out."""
-    return {theirs: mine for mine, theirs in meant(names, _MEANINGS).items()}
+def columns_of(names: Iterable[str], called: Mapping[str, str]) -> dict[str, str]:
+    """Which of our columns each of these is, by its name in the file: as they are ``called``, else by what their names
+    mean; what is none of them is left out."""
+    others = [name for name in names if name not in called.values()]
+    found = {**meant(others, _MEANINGS), **called}
+    return {theirs: mine for mine, theirs in found.items()}
 
 
 def what_else(name: str, known: Mapping[str, str]) -> str:

@@ -21,6 +21,7 @@ from hcloud.model.running.job import JobOrder, NewJobs
 from hcloud.readers.job_columns import COLUMNS, columns_of, unit_of, what_else, with_unit
 from hcloud.readers.job_fields import Fits, Times, job_orders
 from hcloud.readers.safe_yaml import load_yaml
+from hcloud.readers.workloads.meanings import called_columns, check_called
 from hcloud.units import counted
 
 SORT = "a file of jobs"
@@ -35,13 +36,14 @@ _NAMES = 1000  # ours: of so many names beside a missing one a likely one is loo
 @dataclass(slots=True)
 class _Reading:
     """One file of jobs as it is read: which ids it had and in which line, what its columns are called that are not
-    called as ours, and what is wrong."""
+    called as ours, what is wrong, and what columns are ``named``, by ours: then others may be there, too."""
 
     name: str
     lines: dict[str, int] = field(default_factory=dict)
     called: dict[str, str] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
     fits: Fits = field(default=lambda order, servers: "")
+    named: Mapping[str, str] = field(default_factory=dict)
 
     def note(self, line: int, what: str, value: str, allowed: str) -> None:
         self.problems.append(Problem(self.name, f"line {line}, {what}" if what else f"line {line}", value, allowed))
@@ -67,8 +69,27 @@ class _Reading:
             problems, self.problems = self.problems, []
             raise InputError(f"{self.name}: {counted(len(problems), 'problem')} in the file of jobs", problems)
 
+    def meanings(self, names: Sequence[str]) -> dict[str, str]:
+        """Which of our columns each of these is."""
+        known = columns_of(names, self.named)
+        self.called = {mine: name for name, mine in known.items()}
+        return known
+
+    def check_named(self, names: Sequence[str]) -> None:
+        """Raise UsageError or InputError where a column is named that is none of ours, or that the file lacks."""
+        check_called(self.name, self.named, names, COLUMNS)
+
     def unknown(self, line: int, key: str, known: Mapping[str, str]) -> None:
-        self.note(line, f"column {key!r}"[:60], "unknown", what_else(key, known))
+        if not self.named:
+            self.note(line, f"column {key!r}"[:60], "unknown", what_else(key, known))
+
+
+@dataclass(frozen=True, slots=True)
+class JobsFile:
+    """Where jobs stand, and what its columns are called there: ``id=name,cores=vcpus``. With it others are not read."""
+
+    path: Path
+    columns: str = ""
 
 
 class FollowedFile:
@@ -78,21 +99,22 @@ class FollowedFile:
 
     def __init__(
         self,
-        path: Path,
+        file: JobsFile,
         began: float,
         *,
         follow: bool = False,
         now: Callable[[], float] = time.time,
         fits: Fits = lambda order, servers: "",
     ) -> None:
-        self._path, self._began, self._follow, self._now, self._fits = path, began, follow, now, fits
+        self._named = called_columns(file.columns)
+        self._path, self._began, self._follow, self._now, self._fits = file.path, began, follow, now, fits
         self._closed = self._has_begun = False
         self._pending: list[JobOrder] = []
         self._begin()
-        if follow and _is_yaml(path):
+        if follow and _is_yaml(file.path):
             why = "nothing shows that its last job is whole"
             raise UsageError(
-                f"{path}: YAML cannot be followed: {why}", hint="write the jobs as CSV, or say --no-follow"
+                f"{file.path}: YAML cannot be followed: {why}", hint="write the jobs as CSV, or say --no-follow"
             )
 
     def new(self) -> NewJobs:
@@ -116,7 +138,7 @@ class FollowedFile:
         self._has_begun = self._table.size > 0
 
     def _begin(self) -> None:
-        self._reading, self._table = _Reading(str(self._path), fits=self._fits), _Table()
+        self._reading, self._table = _Reading(str(self._path), fits=self._fits, named=self._named), _Table()
         self._pending = []
         self._was: tuple[int, ...] = ()
 
@@ -198,14 +220,14 @@ class _Table:
     def _head(self, cells: Sequence[str], line: int, reading: _Reading) -> None:
         """The names of the columns. Where those are missing that every job needs, no row can be read."""
         stored = [cell.strip() for cell in cells]
-        known = columns_of(stored)
+        reading.check_named(stored)
+        known = reading.meanings(stored)
         for name in sorted(set(stored)):
             if name not in known:
                 reading.unknown(line, name, known)
             elif stored.count(name) > 1:
                 reading.note(line, f"column {name}", "twice", "once is enough")
-        reading.called = {mine: name for name, mine in known.items()}
-        self.header = [known.get(name, name) for name in stored]
+        self.header = [known.get(name, f"{name} (not read)" if reading.named else name) for name in stored]
         self._units = [unit_of(known.get(name, ""), name) for name in stored]
         missing = [name for name in _NEEDED if name not in self.header]
         for name in missing:
@@ -267,12 +289,12 @@ def _yaml_rows(path: Path, reading: _Reading) -> Iterator[tuple[int, Mapping[str
     jobs = content.get("jobs") if isinstance(content, dict) and set(content) == {"jobs"} else content
     if not isinstance(jobs, list):
         raise InputError(f"{path}: is no list of jobs", hint="write '- id: ...' and 'command: ...' for each job")
+    reading.check_named([str(key) for job in jobs if isinstance(job, dict) for key in job])
     for job, line in zip(jobs, _yaml_lines(text), strict=True):
         if not isinstance(job, dict):
             reading.note(line, "", repr(job)[:60], "a job is written as 'id: ...', 'command: ...', a line each")
             continue
-        known = columns_of(map(str, job))
-        reading.called = {mine: name for name, mine in known.items()}
+        known = reading.meanings([str(key) for key in job])
         for key in job:
             if str(key) not in known:
                 reading.unknown(line, str(key), known)

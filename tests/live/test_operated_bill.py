@@ -3,8 +3,9 @@ fake's own bill, to the cent, of all together and of each machine."""
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -25,6 +26,7 @@ from hcloud.model.catalog import PurchaseOption
 from hcloud.model.running.job import JobOrder
 from hcloud.planning.reports.report import Report
 from hcloud.policy.facts import TypeFacts
+from hcloud.store.journals import live as journal_file
 from hcloud.store.journals.journal import LiveOrigin
 from hcloud.store.journals.live import read_whole
 from hcloud.units import cents
@@ -115,7 +117,48 @@ def test_what_live_work_cost_is_what_the_cloud_itself_bills(renting: Renting) ->
     judge(renting)
     assert len(renting.rig.rented()) > 6
     assert len(list(world.path.parent.glob("journal*.jsonl"))) > 2, "it began anew"
+    notes = renting.report(RequestedPeriod(BEGIN.date())).notes
+    silent = any("of 2 machines the cloud reported no end" in note for note in notes)
+    assert silent == (renting.kind.rig == "azure"), "who reads it is told which ends nobody told"
     of_its_journal(renting, world)
+
+
+RENEWING = ("replace", "replaced", "link", "linked", "write", "written")
+
+
+@pytest.mark.parametrize("renting", ["aws"], indirect=True)
+@pytest.mark.parametrize("point", RENEWING)
+def test_a_journal_that_is_killed_while_it_begins_anew_keeps_every_machine(
+    renting: Renting, point: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At each step on the disk, while machines stand at a cloud that listens."""
+    renting.begin(BEGIN)
+    world = world_of(renting, jobs(8), "HM", 1)
+    world.long, world.kill_at = 4_000, (f"renew.{point}", 1)
+    steps = (os, "link", "link"), (Path, "replace", "replace"), (journal_file, "_written", "write")
+    for owner, name, step in steps:
+        monkeypatch.setattr(owner, name, between(world, getattr(owner, name), step))
+    try:
+        world.run()
+        world.check(completed=8)
+        assert world.points[f"renew.{point}"], "it was killed there"
+    finally:
+        world.close()
+    assert not renting.rig.live()
+    judge(renting)
+    of_its_journal(renting, world)
+
+
+def between(world: World, done: Callable[..., Any], step: str) -> Callable[..., Any]:
+    """A step on the disk, with a point before it and one behind it."""
+
+    def does(*what: Any) -> Any:
+        world.crash(f"renew.{step}")
+        made = done(*what)
+        world.crash("renew.written" if step == "write" else f"renew.{step.rstrip('e')}ed")
+        return made
+
+    return does
 
 
 def operate(renting: Renting, world: World) -> None:

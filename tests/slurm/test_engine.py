@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -17,6 +19,7 @@ from hcloud.model.workload import JobKind
 from hcloud.providers.slurm import config
 from hcloud.providers.slurm.client import SlurmCommands
 from hcloud.providers.slurm.engine import SlurmEngine
+from hcloud.providers.slurm.ledger import NodeLedger
 from slurm.machines import engine_of, launch, orders, phases, place, sighting, terminate, wait_phase
 
 
@@ -284,3 +287,49 @@ def test_the_files_of_a_site_are_read_again(slurm: Cluster) -> None:
 
     assert load_site(slurm.home / FILE_NAME) == slurm.site
     assert set(config.files(slurm.site, "/x")) <= {path.name for path in slurm.home.iterdir()}
+
+
+class KilledError(BaseException):
+    """The process of the engine is gone."""
+
+
+def killed(does: Callable[[], object], owner: type, step: str, *, done: bool) -> None:
+    """Do it, and be killed before a step of it, or when that is done."""
+    whole = getattr(owner, step)
+
+    def dies(self: object, *what: object, **more: object) -> None:
+        if done:
+            whole(self, *what, **more)
+        raise KilledError(step)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(owner, step, dies)
+        with pytest.raises(KilledError):
+            does()
+
+
+STEPS = [(NodeLedger, "permit", True), (SlurmCommands, "update_job", True), (SlurmCommands, "release", True)]
+
+
+@pytest.mark.slow
+def test_an_engine_that_is_killed_at_any_step_is_taken_up(slurm: Cluster) -> None:
+    """While it claims a name, lets a job begin, and lets a machine go: the next one says the same again, and each job
+    begins once."""
+    for done in (False, True):
+        claim = partial(engine_of(slurm).joining, MachineRole(1, "small", reserved=False))
+        killed(claim, NodeLedger, "note", done=done)
+    launch(slurm, engine_of(slurm), 1)
+    assert [claim.instance for claim in NodeLedger(slurm.site).claims()] == [1]
+    for owner, step, done in STEPS:
+        job, engine = slurm.submit("echo begun", "--mem=64"), engine_of(slurm)
+        order = next(order for order in orders(engine, 1) if order.id == job)
+        killed(partial(engine.begin, order, place(1)), owner, step, done=done)
+        after = engine_of(slurm)
+        after.look()
+        after.begin(order, place(1))
+        assert wait_phase(after, job, JobPhase.ENDED).code == 0, step
+        assert (slurm.home / f"out.{job}").read_text().split() == ["begun"], step
+    for owner, step in ((NodeLedger, "note"), (SlurmCommands, "update_node")):
+        killed(partial(engine_of(slurm).let_go, 1), owner, step, done=False)
+    terminate(slurm, engine_of(slurm), 1)
+    assert not NodeLedger(slurm.site).claims()

@@ -76,6 +76,10 @@ def run(
     jobs: Annotated[
         Path | None, typer.Argument(help="Jobs to run, CSV or YAML (engine none: events). Without: continue.")
     ] = None,
+    columns: Annotated[
+        str | None,
+        typer.Option("--columns", help="Map column names of JOBS: id=name,cores=vcpus; others are not read."),
+    ] = None,
     engine: Annotated[str, typer.Option(help="What runs jobs: local, slurm, or none.")] = "local",
     strategy: Annotated[str | None, typer.Option("--strategy", "-s", help="SR, OdF, OdM, HF, HM or a file.")] = None,
     placement: Annotated[
@@ -123,7 +127,9 @@ def run(
     """Run jobs until all have ended, then terminate every machine. Ctrl-C leaves jobs and machines running; the same
     command goes on."""
     from hcloud.control.operating.wanted import SpendingLimits
+    from hcloud.usecases.live.operating.engine import LOCAL_ENGINE
     from hcloud.usecases.live.operating.harvest import BesideServices
+    from hcloud.usecases.live.operating.jobs_file import jobs_file
     from hcloud.usecases.live.operating.operate import OperateRequest, operating
     from hcloud.usecases.live.operating.setup import Policy, strategy_with
 
@@ -133,7 +139,8 @@ def run(
     source = ctx.get_parameter_source("engine")
     said = engine if source is not None and source.name != "DEFAULT" else None  # else that of the work that goes on
     beside = BesideServices(harvest, harvest_policy, _history(util, servers, harvest_policy))
-    asked = _replanned(OperateRequest(jobs, said, policy, limits, follow, probe, beside=beside), replan_window)
+    file = jobs_file(jobs, columns, of_jobs=engine == LOCAL_ENGINE)
+    asked = _replanned(OperateRequest(file, said, policy, limits, follow, probe, beside=beside), replan_window)
     quick = is_worth_compiling(jobs, where.state, where.file) if compiled is None else compiled
     with where.opened(shown.at) as here, operating(here, asked, _kernels(terminal, compiled=quick)) as operation:
         work(here, operation, terminal, shown)
@@ -211,7 +218,7 @@ def status(
             found = onlooker.look()
             if draw is None:
                 break
-            seen = Moment(clock.now(), lines=terminal.lines)
+            seen = Moment(found.now(clock.now()), lines=terminal.lines)
             draw([*operating_screen(found.fold, seen), who_works(found.fold, found.holder)])
             if found.holder is None:
                 break
@@ -220,9 +227,9 @@ def status(
     beside = () if others is None else compared_lines(others)
     shown.tell(
         terminal,
-        lambda: operating_document(found.fold, shown.at, others, now=clock.now()),
+        lambda: operating_document(found.fold, shown.at, others, now=found.now(clock.now())),
         lambda: terminal.show(
-            *operating_screen(found.fold, Moment(clock.now())), *beside, who_works(found.fold, found.holder)
+            *operating_screen(found.fold, Moment(found.now(clock.now()))), *beside, who_works(found.fold, found.holder)
         ),
     )
 
@@ -302,7 +309,8 @@ def stop(
     shown: ToldAt,
 ) -> None:
     """Cancel all jobs, then terminate every machine."""
-    from hcloud.live.operating.desk import FORCED, KEEPING
+    from hcloud.live.operating.desk import FORCED
+    from hcloud.model.running.note import KEEPING
 
     if force and keep_machines:
         raise UsageError("--force ends machines, and --keep-machines keeps them", hint="leave one of them out")
@@ -317,7 +325,7 @@ def _is_done(fold: Fold, *, keeps: bool) -> bool:
 
 def _end(terminal: Terminal, where: CloudFlags, shown: ToldAt, what: str, *, wait: bool) -> None:
     """Ask the controller for it; where none works, be the controller that does it."""
-    from hcloud.live.operating.desk import KEEPING
+    from hcloud.model.running.note import KEEPING
     from hcloud.usecases.live.operating.asking import ask, works, works_no_more
     from hcloud.usecases.live.operating.looking import look
     from hcloud.usecases.live.operating.operate import OperateRequest, operating

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from hcloud.cli.acting import stopping
-from hcloud.units import counted, format_money
+from hcloud.units import counted
 
 NAMED = 5
 """Jobs that a warning names."""
@@ -35,7 +35,8 @@ def work(here: LiveGround, operation: OpenedWork, terminal: Terminal, shown: Tol
 
     loop, now = operation.loop, operation.loop.desk.now
     if operation.goes_on:
-        terminal.note(f"going on with {operation.directory}")
+        asked = f" ({loop.fold.asked} asked for)" if loop.fold.asked else ""
+        terminal.note(f"going on with {operation.directory}{asked}")
     with stopping(terminal, "leaving: jobs and machines go on") as stop, _screen(terminal, shown) as watch:
         more, flags = True, "" if here.is_local else f" --cloud {here.selection}"
         flags += _where(operation.directory.parent)
@@ -161,12 +162,7 @@ def _whoever_reads(fold: Fold, terminal: Terminal, flags: str) -> Iterator[None]
 
 
 def _left(fold: Fold, terminal: Terminal, flags: str) -> None:
-    from hcloud.control.operating.results import jobs_in
+    from hcloud.views.live.operating import machines_left
 
-    machines = counted(sum(m.stands for m in fold.standing.values()), "machine")
-    jobs = counted(jobs_in(fold.active.values()), "job")
-    if beside := len(fold.harvested.running):
-        jobs += f", {beside} on idle capacity that nobody makes give way now"
-    cost = f", {format_money(fold.hourly(), 2)}/h" if fold.hourly() else ""
     ways = f"'hcloud operate run{flags}' continues, 'hcloud operate stop{flags}' ends them"
-    terminal.note(f"{machines} ({jobs}{cost}) left as they are: {ways}")
+    terminal.note(f"{machines_left(fold)} left as they are: {ways}")

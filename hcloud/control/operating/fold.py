@@ -17,6 +17,7 @@ from hcloud.model.running.event import BelowQos, Cancelled, Completion, Event, F
 from hcloud.model.running.harvest_note import HarvestNote
 from hcloud.model.running.job import KEPT
 from hcloud.model.running.note import (
+    KEEPING,
     Asked,
     AttemptOver,
     Beginning,
@@ -37,8 +38,7 @@ from hcloud.model.running.note import (
 )
 from hcloud.policy.facts import Setup
 
-LAST_DECISIONS = 12
-"""Decisions that a screen shows."""
+LAST_DECISIONS = 12  # that a screen shows
 
 
 class Fold:
@@ -244,7 +244,7 @@ class Fold:
         machine = self.machines[entry.instance]
         if machine.phase is MachinePhase.GONE:
             return  # seen and ended at once: it is paid for once
-        machine.why = machine.why or entry.why
+        machine.why, machine.end_is_told = machine.why or entry.why, entry.ended is not None
         self._gone(machine, entry.ended if entry.ended is not None else entry.at)
 
     @_note.register
@@ -313,7 +313,7 @@ class Fold:
 
     @_note.register
     def _(self, entry: ControllerStarted) -> None:
-        self.asked, self.is_finished, self.follow = "", False, entry.follow
+        self.asked, self.is_finished, self.follow = "" if self.asked == KEEPING else self.asked, False, entry.follow
         for machine in self.machines.values():
             if machine.reserved and machine.phase is MachinePhase.GONE and machine.released is None:
                 self._again(machine)

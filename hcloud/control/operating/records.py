@@ -43,7 +43,7 @@ class MachinePhase(StrEnum):
 @dataclass(slots=True)
 class MachineRecord:
     """A machine by its number. Times are seconds since 1970; ``idle_until`` is when it is given back if nobody takes
-    it; ``why`` says what it waits for, or what ended it."""
+    it; ``why`` says what it waits for, or what ended it, ``end_is_told`` whether ``ended`` is what its cloud told."""
 
     instance: int
     type_name: str
@@ -61,6 +61,7 @@ class MachineRecord:
     joined: float | None = None
     released: float | None = None
     ended: float | None = None
+    end_is_told: bool = True
     idle_until: float | None = None
     not_before: float = 0.0
     failures: int = 0
@@ -197,7 +198,7 @@ def rental_of(machine: MachineRecord) -> MachineRental | None:
         return None
     end = None if machine.ended is None else int(machine.ended)
     where = (machine.type_name, machine.zone, machine.option)
-    return MachineRental(machine.id, ADDRESS, *where, int(machine.launched), end)
+    return MachineRental(machine.id, ADDRESS, *where, int(machine.launched), end, machine.end_is_told)
 
 
 def cost_of(machine: MachineRecord, now: float) -> Decimal:

@@ -20,7 +20,7 @@ from hcloud.policy.facts import (
     quality,
     seconds,
 )
-from hcloud.policy.mapping import MappingRule, Situation
+from hcloud.policy.mapping import MappingRule, Situation, choose
 from hcloud.policy.registry import RULES
 from hcloud.policy.repair import AUTOSCALE
 from hcloud.units import counted_vcpus
@@ -230,6 +230,8 @@ def _no_reserved(setup: Setup, now: Situation) -> Missed:
 
 
 def _no_on_demand(setup: Setup, now: Situation) -> Missed:
+    if choose(setup.rules, now)[0] == codes.SPOT:
+        return "the job may be interrupted, and spot capacity costs less", None, ""
     return _mapping(setup).not_rented(setup.rules, now)
 
 
@@ -258,7 +260,7 @@ def _no_spot(setup: Setup, now: Situation) -> Missed:
         return "the job may not be interrupted", None, ""
     if now.needed >= setup.rules.spot_quality:
         return "the job is too sensitive", (now.needed - setup.rules.spot_quality) / SCALE, QUALITY
-    return "the strategy's rule keeps this job off the spot market", None, ""
+    return _mapping(setup).not_rented(setup.rules, now)
 
 
 def options(refused: tuple[Declined, ...]) -> Iterator[str]:

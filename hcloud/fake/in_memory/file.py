@@ -100,6 +100,15 @@ def go_on_from(ground: MemoryWorld, path: Path) -> None:
         ground.faults.started = kept.started
 
 
+def rehearsed_at(path: Path) -> float:
+    """The time of a world when it was kept last; 0 where none can be read."""
+    try:
+        found = json.loads(path.read_bytes()).get("now", 0.0)
+    except (OSError, ValueError, AttributeError):
+        return 0.0
+    return float(found) if isinstance(found, int | float) else 0.0
+
+
 def _check(kept: Kept, path: Path) -> None:
     """InputError for what no rehearsal writes: times that are none, orders of machines that there are not."""
     known = {m.id for m in kept.machines}

@@ -29,11 +29,11 @@ from hcloud.model.running.event import (
     Ready,
 )
 from hcloud.model.running.job import JobPhase, JobSighting, NodePhase, Told
-from hcloud.model.running.note import CommitmentsAdvised, Note, PassNoted
+from hcloud.model.running.note import KEEPING, CommitmentsAdvised, Note, PassNoted
 
 CATCHING_UP = 0.5
 """Ours: how fast time passes while the clock is behind, so that nothing waits for ever, and the clock catches up."""
-KEEPING, FORCED = "stop --keep-machines", "stop --force"
+FORCED = "stop --force"
 
 
 @dataclass

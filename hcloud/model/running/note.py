@@ -120,6 +120,10 @@ class Held:
     why: str
 
 
+KEEPING = "stop --keep-machines"
+"""Until the next controller begins; whoever follows a controller that was killed drains or stops as it did."""
+
+
 @dataclass(frozen=True, slots=True)
 class Asked:
     """Somebody asked the controller for something: ``drain``, ``stop``, ``go-on``, or to ``cancel`` a job."""

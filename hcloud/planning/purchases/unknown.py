@@ -75,7 +75,7 @@ def _cannot(why: str) -> PurchaseJudgement:
 
 def is_like(intent: PurchaseIntent, commitment: Commitment) -> bool:
     """Whether a commitment is what was ordered: the same offering (where the cloud tells which one it came from), the
-    same terms, the same number or dollars, and the same price to the cent."""
+    same terms, the same number or dollars, the same price to the cent, and the same time at which it begins."""
     quote, order = intent.quote, intent.quote.order
     hours = order.term_years * HOURS_PER_YEAR
     price = cents(commitment.upfront + commitment.hourly * hours)
@@ -86,8 +86,16 @@ def is_like(intent: PurchaseIntent, commitment: Commitment) -> bool:
         order.option.is_spend_based
         or (commitment.instance_type, commitment.count) == (order.instance_type, order.count),
         price == cents(committed(quote)),
+        _is_of_its_time(intent, commitment),
     ]
     return all(stated)
+
+
+def _is_of_its_time(intent: PurchaseIntent, commitment: Commitment) -> bool:
+    """Whether it begins when it was ordered for: what begins at once is not queued."""
+    if (starts := intent.quote.order.starts) is None:
+        return commitment.state != "queued"
+    return commitment.starts is not None and abs(commitment.starts - max(starts, intent.at)) <= CLOCK_SKEW
 
 
 def _begun_since(commitment: Commitment, intent: PurchaseIntent) -> bool:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
-from hcloud.errors import UsageError
+from hcloud.errors import InputError, UsageError, did_you_mean
+from hcloud.readers.workloads.findings import shown
 
 _OF_JOBS = {
     "id": "id job job_id jobid jobidraw task task_id taskid name jobname job_name run_id pod pod_name",
@@ -153,3 +154,15 @@ def called_columns(text: str) -> dict[str, str]:
             raise UsageError(f"columns: {part!r}: name each column once, for one field")
         found[mine] = theirs
     return found
+
+
+def check_called(file: str, called: Mapping[str, str], names: Sequence[str], ours: Sequence[str]) -> None:
+    """Refuse a column that is none of ``ours``, and one that is not among the names of the file."""
+    for mine, theirs in called.items():
+        if mine not in ours:
+            raise UsageError(f"columns: {shown(mine)} is no column here{did_you_mean(mine, ours)}")
+        if theirs not in names:
+            raise InputError(
+                f"{file}: has no column {shown(theirs)}{did_you_mean(theirs, names)}",
+                hint=f"its columns: {', '.join(names)}"[:1000],
+            )

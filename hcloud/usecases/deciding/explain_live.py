@@ -17,7 +17,8 @@ from hcloud.model.running.job import JobOrder
 from hcloud.readers.jobs import FollowedFile
 from hcloud.store.journals.journal import JournalContents
 from hcloud.units import counted_vcpus, format_span
-from hcloud.usecases.live.operating.operate import JOBS_FROM, fold_of
+from hcloud.usecases.live.operating.jobs_file import kept
+from hcloud.usecases.live.operating.operate import fold_of
 
 NAMED = 8
 """Jobs that a hint lists."""
@@ -107,8 +108,9 @@ def _comes_later(path: Path, job: str, order: JobOrder, fold: Fold) -> UsageErro
 
 def _ordered(path: Path, job: str, began: float) -> JobOrder | None:
     """The job in the file of jobs that the work beside a journal was begun with, where that can be read."""
-    kept = path.parent / JOBS_FROM
     with suppress(OSError, HcloudError):
-        orders = FollowedFile(Path(kept.read_text()), began).new().orders
+        if (file := kept(path.parent)) is None:
+            return None
+        orders = FollowedFile(file, began).new().orders
         return next((one for one in orders if one.id == job or one.id.startswith(f"{job}.")), None)
     return None

@@ -12,8 +12,8 @@ from urllib.parse import quote, unquote
 from uuid import uuid4
 
 from hcloud.errors import HcloudError
-from hcloud.live.operating.desk import FORCED, KEEPING
-from hcloud.model.running.note import Asked
+from hcloud.live.operating.desk import FORCED
+from hcloud.model.running.note import KEEPING, Asked
 from hcloud.store.files.lock import OPERATE, FileLock
 from hcloud.store.files.private_directory import PrivateDirectory
 from hcloud.store.journals.events import from_line

@@ -19,7 +19,7 @@ from hcloud.readers.configuration.config import Loaded
 from hcloud.store.journals.journal import LiveOrigin
 from hcloud.store.journals.live import read_whole
 from hcloud.units import HOURS_PER_YEAR
-from hcloud.usecases.reports.rented import JournalRentals, is_dated, rented_in, rented_live
+from hcloud.usecases.reports.rented import JournalRentals, ends_not_told, is_dated, rented_in, rented_live
 from hcloud.usecases.reports.report import (
     ReportRequest,
     commitment_of,
@@ -69,7 +69,11 @@ def report_of_journal(path: Path, asked: ReportRequest, place: JournalPricing) -
         holdings=tuple(holding_of(c, region) for c in held),
         counterfactuals=counterfactuals(told.rented, tariff, told.period),
         price_day=oldest_price(rows, tariff),
-        notes=(*said, *_notes(told, provider, region, dated=dated, bought=bought)),
+        notes=(
+            *said,
+            *_notes(told, provider, region, dated=dated, bought=bought),
+            *ends_not_told(told.rented, told.period),
+        ),
         team_tag=asked.team_tag,
     )
 

@@ -18,6 +18,7 @@ from hcloud.readers.configuration.owned_section import OwnedSection
 from hcloud.units import HOURS_PER_YEAR, counted
 from hcloud.usecases.live.ground import FAKE, LiveGround
 from hcloud.usecases.live.operating.looking import rentals_of_work
+from hcloud.usecases.reports.rented import ends_not_told
 from hcloud.usecases.reports.report import (
     ReportRequest,
     commitment_of,
@@ -120,12 +121,7 @@ def _of_others(rows: Sequence[Charge]) -> Iterator[str]:
 def _notes(rented: Sequence[MachineRental], held: Sequence[Commitment], period: Period) -> Iterator[str]:
     if not any(u.seconds_within(period.start, period.end) for u in rented):
         yield "the log of rentals has no machine in this period (--state selects another)"
-    unsure = sum(1 for u in rented if not u.end_is_told and u.end is not None and u.end > period.start)
-    if unsure:
-        yield (
-            f"of {counted(unsure, 'machine')} the cloud reported no end: charged until hcloud saw it missing, "
-            "which may exceed the bill"
-        )
+    yield from ends_not_told(rented, period)
     running = sum(1 for u in rented if u.end is None)
     if running:
         yield f"{counted(running, 'machine')} still running: charged up to the end of the report"

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from hcloud.errors import EvidenceError
+from hcloud.model.running.job import JobOrder
 from hcloud.model.running.note import Ended, Launched, Launching
 from hcloud.model.workload import JobKind
 from hcloud.planning.changes.slots import RESERVED
@@ -82,11 +83,15 @@ def _of_work(journeys: Sequence[Journey]) -> Iterator[str]:
         yield "batch: expected seconds divided by actual seconds including the wait, at most 1"
     if any(o.target is not None for o in orders):
         yield "services: target latency divided by measured latency, at most 1, mean of all measurements"
-    silent = sum(o.expect is None for o in batch) + sum(
-        j.kind == SERVICE and not j.kept_target for j in journeys if j.order is not None
-    )
+    silent = sum(_says_nothing(j, j.order) for j in journeys if j.order is not None)
     if silent:
         yield f"{counted(silent, 'job')} not judged: no 'expect' was stated, or no latency measured"
+
+
+def _says_nothing(journey: Journey, order: JobOrder) -> bool:
+    """Whether a job cannot be judged by what is known of it; one that was lost or refused is."""
+    silent = order.expect is None if order.kind is JobKind.BATCH else not journey.kept_target
+    return silent and not journey.is_judged
 
 
 def course_of_journal(path: Path) -> WorkCourse:

@@ -17,6 +17,7 @@ from hcloud.model.running.event import Event, Ready
 from hcloud.planning.changes.slots import RESERVED
 from hcloud.policy.facts import Setup
 from hcloud.store.journals.journal import JournalContents
+from hcloud.units import counted
 from hcloud.usecases.live.operating.operate import fold_of
 
 _EXACT = 1e-6  # what is left of the differences of two times
@@ -32,6 +33,16 @@ class JournalRentals:
     rented: tuple[MachineRental, ...]
     period: Period
     pool: dict[str, int]
+
+
+def ends_not_told(rented: Iterable[MachineRental], period: Period) -> Iterator[str]:
+    """Of how many machines a period charges more than the bill may, since their cloud does not tell when they ended."""
+    unsure = sum(1 for u in rented if not u.end_is_told and u.end is not None and u.end > period.start)
+    if unsure:
+        yield (
+            f"of {counted(unsure, 'machine')} the cloud reported no end: charged until hcloud saw it missing, "
+            "which may exceed the bill"
+        )
 
 
 def is_dated(setup: Setup, entries: Iterable[Event | Decision]) -> bool:

@@ -287,7 +287,19 @@ def who_works(fold: Fold, holder: LockInfo | None) -> Shown:
         return f"controller: {holder}"
     if fold.is_finished:
         return f"finished {clock_time(fold.last)} UTC; 'hcloud operate run JOBS' starts new work"
-    return "no controller works now: 'hcloud operate run' goes on"
+    if not any(machine.stands for machine in fold.standing.values()):
+        return "no controller works now: 'hcloud operate run' goes on"
+    ways = "'hcloud operate run' continues, 'hcloud operate stop' ends them"
+    return f"no controller works now; left as they are: {machines_left(fold)}; {ways}"
+
+
+def machines_left(fold: Fold) -> str:
+    """The machines that stand, with the jobs there and what they cost an hour."""
+    machines = counted(sum(m.stands for m in fold.standing.values()), "machine")
+    jobs = counted(jobs_in(fold.active.values()), "job")
+    if beside := len(fold.harvested.running):
+        jobs += f", {beside} on idle capacity that nobody makes give way now"
+    return f"{machines} ({jobs}" + (f", {format_money(fold.hourly(), 2)}/h)" if fold.hourly() else ")")
 
 
 def outcome_lines(fold: Fold, now: float) -> Iterator[Shown | Figures]:

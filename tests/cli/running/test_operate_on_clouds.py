@@ -142,6 +142,22 @@ def test_who_continues_goes_on_to_follow_until_it_is_told_not_to(here: Path, mon
     assert run([*words, "--no-follow"]) == 0, "there is nothing left to do"
 
 
+def test_who_left_machines_is_told_what_they_cost_since(
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Status said that a rehearsal left for two hours had cost nothing, and of no machine that it goes on."""
+    monkeypatch.setattr("hcloud.cli.live.operating.stopping", lambda *_: nullcontext(Asked()))
+    words = ["operate", "run", "events.jsonl", "--engine", "none", "--cloud", "fake:aws", "--plain", "--no-probe"]
+    assert run([*words, "-s", "SR", "--pool", "1", "--follow"]) == 130
+    assert run(["fake", "wait", "2h", "--cloud", "fake:aws"]) == 0
+    capsys.readouterr()
+    assert run(["operate", "status"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "$1.54 so far" in shown
+    assert "no controller works now; left as they are: 1 machine (0 jobs, $0.77/h)" in shown
+    assert run(["operate", "stop", "--cloud", "fake:aws"]) == 0
+
+
 def test_an_update_that_words_reasons_anew_keeps_nobody_from_going_on(
     here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

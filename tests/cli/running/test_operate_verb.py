@@ -320,10 +320,12 @@ def test_jobs_of_another_file_are_not_taken_for_those_of_the_same_name(
 def test_jobs_that_are_due_later_are_not_forgotten_by_who_goes_on(
     here: Path, capsys: pytest.CaptureFixture[str], verb: str
 ) -> None:
-    """Their file need not be named again."""
+    """Their file need not be named again, nor what its columns are called."""
     late = 60.0 if verb == "drain" else 4.0
     jobs({"a": (0, 1.5), "late": (late, 0.1)})
-    interrupted(lambda: bool(ledger()), *RUN)
+    text = Path("jobs.csv").read_text()
+    Path("jobs.csv").write_text(text.replace("id,submit", "Task,Planned for", 1))
+    interrupted(lambda: bool(ledger()), *RUN, "--columns", "id=Task,submit=Planned for")
     words = ("--plain", "--no-probe") if verb == "run" else ()
     assert main.run(["operate", verb, *words]) == 0
     begun = {"begin a": 1, "end a": 1}

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from purchasing import KEYED, OPEN, OPTIONS, CrashAt, Died, Shop, approved, changed, go_on, wanted
+from purchasing import KEYED, OPEN, OPTIONS, CrashAt, Died, Shop, approved, changed, go_on, later, wanted
 
 from hcloud.errors import (
     CredentialsError,
@@ -164,6 +164,24 @@ def test_I1_every_later_purchase_waits_until_an_unknown_one_is_settled(tmp_path:
         with pytest.raises(PartialError, match="nothing else is bought"):
             shop.apply(plan)
     assert (shop.asked, shop.bought) == (1, 0)
+
+
+@pytest.mark.parametrize("queued", [True, False])
+def test_I1_one_like_it_of_another_time_is_not_taken_for_it(tmp_path: Path, queued: bool) -> None:
+    """Where the answer to a renewal was lost and it was not bought, one for today that somebody bought meanwhile was
+    taken for it: there was none from its day on."""
+    shop = Shop.open("aws", tmp_path)
+    day = later(shop.now(), days=30)
+    mine, theirs = (day, None) if queued else (None, day)
+    plan = shop.plan(replace(wanted("aws"), starts=mine))
+    shop.faults({"on": "buy", "answer": "dropped-before", "first": 1})
+    with pytest.raises(PartialError):
+        shop.apply(plan)
+    order = plan.items[0].quote.order
+    shop.cloud.buy(shop.cloud.quote(replace(order, key="f" * 32, starts=theirs)))
+    shop.cloud.clock.advance(20 * 60)
+    with pytest.raises(PartialError, match="not as ordered"):
+        shop.apply(plan)
 
 
 def test_I1_a_second_like_it_that_somebody_else_bought_cannot_be_told_apart(tmp_path: Path) -> None:

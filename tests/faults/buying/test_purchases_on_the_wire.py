@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -43,11 +43,13 @@ class Wired:
     rig: Rig
     by_key: bool
     directory: Path
+    later: timedelta | None = None
 
     @classmethod
     def new(cls, rig: Rig, how: str, directory: Path) -> Wired:
         rig.reset()
-        return cls(rig, how == "by key", directory / ".hcloud")
+        later = timedelta(hours=2) if "later" in how else None
+        return cls(rig, how.startswith("by key"), directory / ".hcloud", later)
 
     @property
     def ledger(self) -> PurchaseLedger:
@@ -65,7 +67,8 @@ class Wired:
     def plan(self) -> PurchasePlan:
         cloud = self.rig.cloud()
         at = datetime.fromtimestamp(self.rig.fake.clock.now(), UTC)
-        quote = cloud.quote(self.rig.commitment_by_key(KEY) if self.by_key else self.rig.commitment(KEY))
+        order = self.rig.commitment_by_key(KEY) if self.by_key else self.rig.commitment(KEY)
+        quote = cloud.quote(replace(order, starts=None if self.later is None else at + self.later))
         return sealed(
             PurchasePlan(
                 lineage=self.ledger.begin(), scope=cloud.scope(), plan="d" * 64, prices="", generated_at=at,
@@ -98,6 +101,21 @@ def test_I1_I2_a_lost_answer_never_buys_twice(opened: Rig, how: str, answer: str
 @pytest.mark.parametrize("how", BOTH)
 @pytest.mark.parametrize("answer", ["", "dropped-after"])
 def test_I1_I2_a_crash_at_each_boundary_never_buys_twice(opened: Rig, how: str, answer: str, tmp_path: Path) -> None:
+    crash_everywhere(opened, how, answer, tmp_path, A_WHILE)
+
+
+@pytest.mark.parametrize("opened", ["aws"], indirect=True)
+@pytest.mark.parametrize("how", ["later", "by key, later"])
+@pytest.mark.parametrize("back", [A_WHILE, 3 * 3600.0])
+def test_I1_I2_what_is_queued_for_a_later_time_is_never_bought_twice(
+    opened: Rig, how: str, back: float, tmp_path: Path
+) -> None:
+    """Also where whoever comes back finds that it has begun meanwhile."""
+    crash_everywhere(opened, how, "dropped-after", tmp_path, back)
+
+
+def crash_everywhere(opened: Rig, how: str, answer: str, tmp_path: Path, back: float) -> None:
+    """Killed at each boundary, and begun again at once and when so much time has passed."""
     for number in range(1, 12):
         (tmp_path / str(number)).mkdir()
         shop = Wired.new(opened, how, tmp_path / str(number))
@@ -109,7 +127,7 @@ def test_I1_I2_a_crash_at_each_boundary_never_buys_twice(opened: Rig, how: str, 
             shop.apply(plan)
         assert shop.bought <= 1
         opened.faults({})
-        opened.later(A_WHILE)
+        opened.later(back)
         shop.apply(plan)
         assert shop.bought == 1
         assert not history(shop.ledger.entries()).open

@@ -56,6 +56,18 @@ def test_a_controller_killed_at_a_point_is_taken_up(tmp_path: Path, point: str, 
     world.check(completed=12)
 
 
+@pytest.mark.parametrize("what", ["drain", "stop", "stop --force"])
+def test_what_a_controller_was_asked_for_outlasts_it(tmp_path: Path, what: str) -> None:
+    """Whoever asked was told that the controller has it; the next one followed on, with its machines, for ever."""
+    world = World.of(tmp_path / "j", [job("a", seconds=40.0)], "SR", 1)
+    world.follow = True
+    world.run(until=lambda loop: bool(world.engine.ran))
+    world.asked.append(Asked(0.0, what))
+    world.kill_at = ("operate.noted", world.points["operate.noted"] + 1)
+    world.run(passes=300)
+    world.check()
+
+
 KILLS = 100
 
 

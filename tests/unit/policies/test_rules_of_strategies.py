@@ -58,6 +58,20 @@ def test_every_mapping_says_what_kept_a_job_from_the_other_places(
     assert all(option.reason for option in options)
 
 
+@pytest.mark.parametrize(
+    ("used", "option", "why"),
+    [(0.1, "spot m", "the pool is below the soft limit"), (0.7, "on-demand m", "spot capacity costs less")],
+)
+def test_the_reserve_keeps_a_job_from_spot_and_spot_keeps_it_from_on_demand(used: float, option: str, why: str) -> None:
+    """The rule of spot was said to keep jobs off the spot market that it sends there, and another rule to have chosen."""
+    mapping = next(rule.sets["mapping"] for rule in MAPPINGS if rule is RULES["mapping"]["dynamic"])
+    rules = Rules(mapping=int(mapping), spot=1, spot_quality=9000, static_limit=0.6, hard=0.8)
+    setup = Setup("x", "0" * 64, rules, False, 3, None, (TypeFacts("m", 16_000, 65_536, 20.0, 8000),))
+    now = Situation(used, 0.6, 1, 7000, 5000, 5.0, 20.0, 0.4, 1)
+    told = {o.option: o.reason for o in refusals(setup, now, choose(rules, now)[0], 0)}
+    assert why in told[option]
+
+
 def test_a_misspelt_rule_is_answered_with_the_one_that_was_meant() -> None:
     with pytest.raises(UsageError, match=r"must be one of none, fixed, feedback; did you mean feedback\?"):
         parse_axis("limits.rule=fedback")

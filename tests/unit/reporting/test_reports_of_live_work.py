@@ -68,6 +68,8 @@ def test_what_may_not_begin_anew_is_no_service(tmp_path: Path) -> None:
 
 def test_jobs_that_failed_were_cancelled_or_lost_are_counted_apart(tmp_path: Path) -> None:
     world = World.of(tmp_path / "j", [job(f"j{n}", cores=2, seconds=100.0) for n in range(8)], "SR", 2)
+    world.source.orders[5] = replace(world.source.orders[5], expect=None)
+    world.engine.seconds = {"j5": 100.0}
     world.engine.codes = {"j0": 1, "j1": 3}
     world.source.closed = False
     world.run(until=lambda loop: len(world.engine.ran) >= 8)
@@ -76,6 +78,8 @@ def test_jobs_that_failed_were_cancelled_or_lost_are_counted_apart(tmp_path: Pat
     assert lost is not None
     world.cloud.world.end(lost)
     loop = world.run()
+    assert (loop.fold.jobs["j5"].result, loop.fold.jobs["j5"].order.expect) == ("lost", None)
+    assert "not judged" not in " ".join(report_quality(world.path).notes), "it counts as a miss"
     whole = groups(world.path)["all jobs"]
     counted = {name: getattr(whole, name) for name in ("failed", "cancelled", "lost")}
     assert counted == {name: loop.fold.results.counted[name] for name in counted}

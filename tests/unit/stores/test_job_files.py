@@ -10,7 +10,7 @@ import pytest
 from hcloud.errors import FileError, InputError, UsageError
 from hcloud.model.running.job import JobOrder, ServiceTarget, TargetKind
 from hcloud.model.workload import JobKind
-from hcloud.readers.jobs import FollowedFile
+from hcloud.readers.jobs import FollowedFile, JobsFile
 
 BEGAN = 1_796_000_000.0
 NOW = BEGAN + 50
@@ -21,7 +21,7 @@ def few(_order: JobOrder, servers: int) -> str:
 
 
 def source(path: Path, follow: bool = False) -> FollowedFile:
-    return FollowedFile(path, BEGAN, follow=follow, now=lambda: NOW, fits=few)
+    return FollowedFile(JobsFile(path), BEGAN, follow=follow, now=lambda: NOW, fits=few)
 
 
 def read(folder: Path, text: str | bytes, name: str = "jobs.csv") -> tuple[JobOrder, ...]:
@@ -371,3 +371,17 @@ def test_the_file_in_the_guide_is_one(tmp_path: Path) -> None:
     jobs = read(tmp_path, guide.read_text(encoding="utf-8").split("```\n")[1])
     assert [job.id for job in jobs] == ["train-1", "etl", "shop"]
     assert jobs[2].target == ServiceTarget(TargetKind.HTTP, "http://127.0.0.1:8080/", 250.0)
+
+
+def test_columns_are_called_as_is_said(tmp_path: Path) -> None:
+    """A plan reads a table of jobs with names of its own by --columns; so are the same jobs run."""
+    path, said = tmp_path / "jobs.csv", "id=Name,command=what to run,expect=limit_minutes"
+    path.write_text("Name,what to run,limit_minutes,queue,id\nnight-1,true,5,long,77\n")
+    [job] = FollowedFile(JobsFile(path, said), BEGAN).new().orders
+    assert (job.id, job.command, job.expect) == ("night-1", ("true",), 300.0)
+    for wrong in ("id=Name,command=nope", "id=Name,commands=what to run", "id=Name,id=id"):
+        with pytest.raises((InputError, UsageError), match=r"no column|once"):
+            FollowedFile(JobsFile(path, wrong), BEGAN).new()
+    path = tmp_path / "jobs.yaml"
+    path.write_text("- {Name: a, what to run: 'true', limit_minutes: 5, queue: 1}\n- {Name: b, what to run: 'true'}\n")
+    assert [j.expect for j in FollowedFile(JobsFile(path, said), BEGAN).new().orders] == [300.0, None]

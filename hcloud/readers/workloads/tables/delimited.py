@@ -12,11 +12,21 @@ from typing import NamedTuple
 import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
-from hcloud.errors import InputError, UsageError, did_you_mean
+from hcloud.errors import InputError, did_you_mean
 from hcloud.readers.workloads.commands import jobs_advice, own_command
 from hcloud.readers.workloads.findings import Findings, shown
 from hcloud.readers.workloads.identity import suspicious
-from hcloud.readers.workloads.meanings import JOBS, OF_KINDS, SERIES, is_jobs, job_columns, kind_of, meant, plain
+from hcloud.readers.workloads.meanings import (
+    JOBS,
+    OF_KINDS,
+    SERIES,
+    check_called,
+    is_jobs,
+    job_columns,
+    kind_of,
+    meant,
+    plain,
+)
 from hcloud.readers.workloads.source import HEAD_BYTES, CheckedReader, TraceFile
 from hcloud.readers.workloads.tables.clock import is_clock
 from hcloud.readers.workloads.tables.columns import Column, Sink, SuspectError, ticks_of
@@ -131,15 +141,7 @@ def header_layout(
 
 def renamed(file: str, names: list[str], called: Mapping[str, str], known: tuple[Column, ...]) -> list[str]:
     """The names of a header with those of the file replaced by ours; another column of that name is not used."""
-    ours = [column.name for column in known]
-    for mine, theirs in called.items():
-        if mine not in ours:
-            raise UsageError(f"columns: {shown(mine)} is no column here{did_you_mean(mine, ours)}")
-        if theirs not in names:
-            raise InputError(
-                f"{file}: has no column {shown(theirs)}{did_you_mean(theirs, names)}",
-                hint=f"its columns: {', '.join(names)}"[:1000],
-            )
+    check_called(file, called, names, [column.name for column in known])
     back = {theirs: mine for mine, theirs in called.items()}
     return [back.get(name, f"{name} (not used)" if name in called else name) for name in names]
 

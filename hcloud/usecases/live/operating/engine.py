@@ -17,7 +17,7 @@ from hcloud.model.running.job import NewJobs
 from hcloud.policy.repair import ADJUST
 from hcloud.policy.rules import Rules
 from hcloud.readers.job_fields import Fits
-from hcloud.readers.jobs import check_there
+from hcloud.readers.jobs import JobsFile, check_there
 
 if TYPE_CHECKING:
     from hcloud.profiling.local.launch_probe import BestSeen
@@ -58,7 +58,7 @@ class JobsAsked:
     which times of the file are counted from, whether it goes on now, and what says which jobs of several servers never
     fit."""
 
-    path: Path | None = None
+    file: JobsFile | None = None
     follow: bool = False
     began: float = 0.0
     goes_on: bool = False
@@ -129,8 +129,9 @@ def _slurm(here: LiveGround, jobs: JobsAsked) -> EngineParts:
     from hcloud.providers.slurm.engine import SlurmEngine
     from hcloud.usecases.live.slurm import check_cluster, conf_of, site_beside
 
-    if jobs.path is not None:
-        raise UsageError(f"--engine {SLURM_ENGINE}: jobs come by sbatch, and not from {jobs.path}", hint="leave it out")
+    if jobs.file is not None:
+        said = f"--engine {SLURM_ENGINE}: jobs come by sbatch, and not from {jobs.file.path}"
+        raise UsageError(said, hint="leave it out")
     conf = conf_of(None).absolute()
     site = site_beside(conf)
     if here.is_local != site.is_marked or (site.first_port is not None and not (here.is_local or here.is_rehearsal)):
@@ -158,13 +159,13 @@ def _exchange(here: LiveGround, directory: Path, jobs: JobsAsked) -> EngineParts
     """Nothing of hcloud's own: somebody else runs the jobs, and tells of them in a file of events."""
     from hcloud.store.exchange import JobExchange
 
-    made = JobExchange(jobs.path, directory / ORDERS, here.clock, jobs.goes_on)
+    made = JobExchange(None if jobs.file is None else jobs.file.path, directory / ORDERS, here.clock, jobs.goes_on)
     return EngineParts(made, made, shown=made.shown, arrivals=made.arrivals)
 
 
 def _source(jobs: JobsAsked) -> JobSource:
     from hcloud.readers.jobs import FollowedFile
 
-    if jobs.path is None:
+    if (file := jobs.file) is None:
         return NoMoreJobs()
-    return FollowedFile(jobs.path, jobs.began, follow=jobs.follow, fits=jobs.fits)
+    return FollowedFile(file, jobs.began, follow=jobs.follow, fits=jobs.fits)

@@ -107,10 +107,10 @@ class _Wanted(NamedTuple):
 def _wanted(path: Path, fold: Fold, *, follow: bool) -> _Wanted:
     """The jobs of a file, or its graphs. UsageError for graphs that are to be followed."""
     from hcloud.readers.harvest.dags import holds_dags, read_graphs
-    from hcloud.readers.jobs import FollowedFile
+    from hcloud.readers.jobs import FollowedFile, JobsFile
 
     if not holds_dags(path):
-        source = FollowedFile(path, fold.began, follow=follow, fits=lambda order, servers: ALONE)
+        source = FollowedFile(JobsFile(path), fold.began, follow=follow, fits=lambda order, servers: ALONE)
         return _Wanted(source.new(), source)
     if follow:
         why = "nothing shows that its last graph is whole"

@@ -13,7 +13,7 @@ from hcloud.model.report import MachineRental
 from hcloud.store.files.lock import FileLock
 from hcloud.store.files.private_directory import PrivateDirectory
 from hcloud.store.journals.journal import JournalPlace, LiveOrigin, place_of, read_journal, read_on
-from hcloud.usecases.live.ground import LiveGround
+from hcloud.usecases.live.ground import FAKE, FAKE_FILE, LiveGround
 from hcloud.usecases.live.operate_requests import DIRECTORY, JOURNAL, directory_at
 from hcloud.usecases.live.operating.operate import fold_of, read_known
 
@@ -27,6 +27,14 @@ class Seen:
     holder: LockInfo | None
     directory: Path
     at: float
+
+    def now(self, clock: float) -> float:
+        """The time there, in seconds since 1970: that of a rehearsal may have been put forward."""
+        from hcloud.fake.in_memory.file import rehearsed_at
+
+        if self.origin is None or not self.origin.selection.startswith(FAKE):
+            return clock
+        return max(clock, self.at, rehearsed_at(self.directory.parent / FAKE_FILE.format(self.origin.cloud)))
 
 
 def journal_at(place: str) -> Path:

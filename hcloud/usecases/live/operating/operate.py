@@ -28,6 +28,7 @@ from hcloud.model.running.event import UNKNOWN
 from hcloud.model.running.job import JobOrder, NewJobs
 from hcloud.model.running.note import CommitmentsAdvised, LimitsSet
 from hcloud.policy.facts import Setup
+from hcloud.readers.jobs import JobsFile
 from hcloud.store.files.crash import crash_from
 from hcloud.store.journals.decisions import decision_document
 from hcloud.store.journals.events import coin_of, to_line
@@ -52,13 +53,12 @@ from hcloud.usecases.live.operating.engine import (
 )
 from hcloud.usecases.live.operating.fake_machines import executed
 from hcloud.usecases.live.operating.harvest import BesideServices, harvest_terms
+from hcloud.usecases.live.operating.jobs_file import JOBS_FROM, keep, kept
 from hcloud.usecases.live.operating.setup import Policy, different, servers_that_fit, setup_for
 
 REQUESTS = "requests"
 NAMED = 5
 """Jobs that a message names."""
-JOBS_FROM = "jobs.from"
-"""The file beside a journal that names the file of jobs that its work began with."""
 LOCAL_RHYTHM = Rhythm(period=0.5, look=2.0, join=30.0, settled=0.0, first_backoff=1.0, longest_backoff=30.0, again=2.0)
 FAKE_RHYTHM = replace(LOCAL_RHYTHM, period=0.2, settled=30.0)
 
@@ -70,7 +70,7 @@ class OperateRequest:
     is to do that was begun only for that; ``follow`` None is as the controller before had it; every ``replan_every``
     seconds the ``planner`` plans anew."""
 
-    jobs: Path | None = None
+    jobs: JobsFile | None = None
     engine: str | None = None
     policy: Policy = field(default_factory=Policy)
     limits: SpendingLimits = field(default_factory=SpendingLimits)
@@ -84,7 +84,7 @@ class OperateRequest:
     @property
     def files(self) -> tuple[Path | None, Path | None]:
         """The file of jobs and that of jobs for idle capacity."""
-        return self.jobs, self.beside.jobs
+        return None if self.jobs is None else self.jobs.path, self.beside.jobs
 
 
 @dataclass(slots=True)
@@ -245,21 +245,20 @@ def _ends_its_machines(path: Path) -> str:
     return ""
 
 
-def _jobs_of(directory: Path, asked: OperateRequest, origin: LiveOrigin, known: JournalContents | None) -> Path | None:
+def _jobs_of(
+    directory: Path, asked: OperateRequest, origin: LiveOrigin, known: JournalContents | None
+) -> JobsFile | None:
     """The file of jobs: the one that is asked for, else that which the work began with: jobs of it may be due later."""
-    kept = directory / JOBS_FROM
     if asked.jobs is not None or known is None or origin.engine != LOCAL_ENGINE or asked.asked not in ("", "drain"):
         return asked.jobs
-    path = Path(kept.read_text()) if kept.is_file() else None
-    return path if path is not None and path.is_file() else None
+    return kept(directory)
 
 
-def _begin_anew(directory: Path, jobs: Path | None) -> None:
+def _begin_anew(directory: Path, jobs: JobsFile | None) -> None:
     """Put a finished journal and the output of its jobs aside, and keep where the jobs of new work are."""
     (directory / JOBS_FROM).unlink(missing_ok=True)
     if jobs is not None:
-        with suppress(OSError):
-            (directory / JOBS_FROM).write_text(str(jobs.resolve()))
+        keep(jobs, directory)
     path, output = directory / JOURNAL, directory / OUTPUT
     if path.exists() and path.stat().st_size:
         aside = segment(path)

@@ -1,0 +1,35 @@
+"""The file of jobs that live work was begun with: kept beside its journal, since jobs of it may be due later."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+
+from hcloud.errors import UsageError
+from hcloud.readers.jobs import JobsFile
+
+JOBS_FROM = "jobs.from"
+
+
+def jobs_file(path: Path | None, columns: str | None, *, of_jobs: bool) -> JobsFile | None:
+    """The file of jobs as it is asked for; UsageError for names of columns where there is none, or where it is of
+    events (not ``of_jobs``)."""
+    if columns is not None and (path is None or not of_jobs):
+        raise UsageError(
+            "--columns says what the columns of a file of jobs are called, and none is given",
+            hint="hcloud operate JOBS.csv --columns id=name,cores=vcpus; work that continues knows the names of before",
+        )
+    return None if path is None else JobsFile(path, columns or "")
+
+
+def keep(file: JobsFile, directory: Path) -> None:
+    """Note it beside a journal."""
+    with suppress(OSError):
+        (directory / JOBS_FROM).write_text("\0".join((str(file.path.resolve()), file.columns)).rstrip("\0"))
+
+
+def kept(directory: Path) -> JobsFile | None:
+    """That which was noted beside a journal, where it is still there."""
+    place = directory / JOBS_FROM
+    path, _, columns = place.read_text().partition("\0") if place.is_file() else ("", "", "")
+    return JobsFile(Path(path), columns) if path and Path(path).is_file() else None
