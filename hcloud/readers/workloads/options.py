@@ -55,7 +55,7 @@ class WorkloadOptions:
         timestamps, ``request_step_seconds`` the bin of single requests. A gap in the timestamps of at most
         ``max_gap_seconds`` holds the value before it, a longer one is an error (in an answer of monitoring the machine
         was off). ``batch_share`` of the demand is batch.
-    Tables of jobs, Slurm
+    Tables, Slurm
         ``zone`` is the time zone of times that name none, as ``Europe/Berlin``: sacct writes local ones (else UTC).
         ``dates`` of tables says what comes first: ``day-first`` of ``31.10.2026``, ``month-first`` of ``10/31/2026``.
     SWIM

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from hcloud.errors import InputError
 from hcloud.model.files import check_sort
-from hcloud.readers.workloads.commands import jobs_advice, own_command
+from hcloud.readers.workloads.commands import advice, jobs_advice
 from hcloud.readers.workloads.findings import shown
 from hcloud.readers.workloads.formats import FORMATS
 from hcloud.readers.workloads.formats.jobs.slurm import COMMAND as SACCT
@@ -197,12 +197,11 @@ def unknown_table(source: TraceFile, names: Sequence[str]) -> InputError:
         return unknown_text(source, f"{names[0]},")
     value = next((name for name in VALUES if name in series), None)
     if is_jobs(jobs):
-        told = jobs_advice(source, jobs, names)
-        return _refusal(source, table, _first_missing(names, ("submit", "duration")), told)
+        return _refusal(source, table, _first_missing(names, ("submit", "duration")), jobs_advice(source, jobs, names))
     if "timestamp" in series and value is not None:
         columns = {mine: series[mine] for mine in ("timestamp", "name", value, "memory") if mine in series}
-        told = f"read it with: {own_command(source, columns=as_option(columns, whole=True))}"
-        return _refusal(source, "a series (machines)", _first_missing(names, ("timestamp", "value")), told)
+        read = advice(source, {"columns": as_option(columns, whole=True)})
+        return _refusal(source, "a series (machines)", _first_missing(names, ("timestamp", "value")), read)
     if "submit" in jobs and ("cores" in jobs or "id" in jobs or "memory" in jobs):
         given = as_option(jobs)
         told = f"say which holds it: --columns {given + ',' if given else ''}duration=NAME (or end=NAME)"
@@ -228,12 +227,12 @@ def unknown_json(source: TraceFile) -> InputError:
     keys = _keys(source)
     words = set(keys) | {word for word in ("vector",) if f'"{word}"'.encode() in source.head}
     jobs = job_columns(sorted(keys, key=lambda key: not key.lower().endswith("id")))
-    for needed, nearest, advice in _OTHER_JSON:
+    for needed, nearest, hint in _OTHER_JSON:
         if needed <= words and not ("jobs" in needed and is_jobs(jobs)):
-            return InputError(f"{source.name}: is JSON of no format that is read; nearest is {nearest}", hint=advice)
+            return InputError(f"{source.name}: is JSON of no format that is read; nearest is {nearest}", hint=hint)
     if is_jobs(jobs):
         more = {"memory_unit": "MiB"} if words >= _OF_BATCH else {}
-        told = f"read it with: {own_command(source, columns=as_option(jobs), **more)}"
+        told = jobs_advice(source, jobs, keys, more)
         return _refusal(source, "a table of jobs (jobs-csv)", _first_missing(keys, ("submit", "duration")), told)
     return InputError(
         f"{source.name}: is JSON of no format that is read; its keys: {_listed(keys) or 'none'}",

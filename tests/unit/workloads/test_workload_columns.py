@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from datetime import UTC, datetime
 from pathlib import Path
@@ -141,7 +142,8 @@ def duration_file(path: Path, name: str, cells: list[str]) -> Path:
 CLOCKS = {
     "01:34:00": 5640.0, "1-02:03:04": 93_784.0, "0 days 00:00:01.500000": 1.5, "1 day, 2:03:04": 93_784.0,
     "90m": 5400.0, "1h30m": 5400.0, "1.5h": 5400.0, "2 hours 5 minutes": 7500.0, "1d 2h": 93_600.0, "45 s": 45.0,
-    "PT1H30M": 5400.0, "P1DT0.5S": 86_400.5,
+    "PT1H30M": 5400.0, "P1DT0.5S": 86_400.5, "P2W": 1_209_600.0, "1w": 604_800.0, "500ms": 0.5, "2 Days": 172_800.0,
+    "1h30": 5400.0, "1 hour, 5 minutes and 3 seconds": 3903.0, "1H30M": 5400.0,
 }  # fmt: skip
 
 
@@ -174,6 +176,15 @@ def test_a_duration_that_may_be_several_among_those_on_a_clock_is_refused(tmp_pa
     with pytest.raises(InputError, match="a duration as 01:34:00, 1-02:03:04, 90m") as caught:
         jobs(path)
     assert [problem.value for problem in caught.value.problems] == [repr(odd)]
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_durations_that_may_be_minutes_or_months_are_asked_about(tmp_path: Path, form: str) -> None:
+    path = duration_file(tmp_path / f"jobs.{form}", "duration", ["90M", "2h"])
+    with pytest.raises(InputError, match=r"'90M' .*write 90m of minutes") as caught:
+        jobs(path)
+    assert caught.value.hint == f"if M is minutes, read it with: hcloud plan {path} --set duration_unit=min"
+    assert jobs(path, duration_unit="min").duration.tolist() == [5400.0, 7200.0]
 
 
 def test_a_number_among_durations_of_two_is_refused(tmp_path: Path) -> None:
@@ -393,6 +404,25 @@ def test_dates_that_begin_with_no_year_are_read_by_the_command_that_is_named(
     first = datetime.strptime(cells[0].split()[0], form).replace(tzinfo=ZoneInfo("Europe/Berlin"))
     assert datetime.fromtimestamp(found.submit[0], ZoneInfo("Europe/Berlin")).date() == first.date()
     assert found.duration.tolist() == [60.0, 60.0]
+
+
+@pytest.mark.parametrize("form", ["csv", "json"])
+def test_one_command_has_all_that_a_file_needs(tmp_path: Path, form: str) -> None:
+    """It had the columns; the command that had been copied was then refused for the dates."""
+    path = tmp_path / f"jobs.{form}"
+    rows = [("a", "02.11.2026 10:00", "", "2048"), ("b", "03.11.2026 10:00", "03.11.2026 12:00", "1024")]
+    if form == "csv":
+        path.write_text("job;queued;finished;mem\n" + "".join(";".join(row) + "\n" for row in rows))
+    else:
+        path.write_text(json.dumps([dict(zip(("job", "queued", "finished", "mem"), row, strict=True)) for row in rows]))
+    with pytest.raises(InputError) as caught:
+        read_workload(path)
+    words = shlex.split(caught.value.hint.partition("read it with: ")[2])
+    keys = dict(word.split("=", 1) for word in words if word.startswith(("dates", "open_ends", "memory_unit")))
+    found = jobs(path, words[words.index("--columns") + 1], **keys)
+    assert (found.duration.tolist(), found.memory.tolist()) == ([93_600.0, 7200.0], [2.0, 1.0])
+    told = ("mem is in MiB (else", "the day comes first (else", "jobs without an end still run")
+    assert all(f"if {one}" in caught.value.hint for one in told)
 
 
 def test_a_day_that_does_not_exist_or_the_other_order_is_refused(tmp_path: Path) -> None:

@@ -63,5 +63,5 @@ FORMATS = {
 }
 """Every format by its name, the more general ones first: of several that fit a file it is the last."""
 
-IN_A_ZONE = frozenset({"jobs-csv", "jobs-parquet", "slurm"})
+IN_A_ZONE = frozenset({"jobs-csv", "jobs-parquet", "series", "machines", "slurm"})
 """Those whose times are read in the zone that is said, where they name none."""

@@ -13,12 +13,12 @@ import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
 from hcloud.errors import InputError, UsageError, did_you_mean
-from hcloud.readers.workloads.commands import jobs_advice, own_command
+from hcloud.readers.workloads.commands import advice, jobs_advice
 from hcloud.readers.workloads.findings import Findings, shown
 from hcloud.readers.workloads.identity import suspicious
 from hcloud.readers.workloads.meanings import JOBS, OF_KINDS, SERIES, is_jobs, job_columns, kind_of, meant, plain
 from hcloud.readers.workloads.source import HEAD_BYTES, CheckedReader, TraceFile
-from hcloud.readers.workloads.tables.clock import is_clock
+from hcloud.readers.workloads.tables.clock import PAIRS, is_clock
 from hcloud.readers.workloads.tables.columns import Column, Sink, SuspectError, ticks_of
 from hcloud.readers.workloads.tables.dates import ALLOWED, is_date
 from hcloud.readers.workloads.tables.locate import TableLayout, duplicates, locate
@@ -229,7 +229,7 @@ def mixed_zones(file: str, zoned: tuple[str, str], naive: str) -> InputError:
 
 def _settled(column: Column, cell: str, ticks: float) -> Column:
     if column.sort != "time":
-        clock = column.name == "duration" and (column.pair or is_clock(cell))
+        clock = column.name == "duration" and (column.said in PAIRS or is_clock(cell))
         return column.on_a_clock() if clock else column
     if column.dates and is_date(cell):
         return replace(column, told=ALLOWED[column.dates])
@@ -275,7 +275,7 @@ def check_header(source: TraceFile, names: list[str], known: tuple[Column, ...],
     elif jobs and any(usual.get(name) not in (None, name) for name in allowed):
         error.hint = jobs_advice(source, usual, names)
     elif len(set(names)) == len(names):
-        error.hint = f"columns that are not needed can be skipped: {own_command(source, extra_columns='ignore')}"
+        error.hint = advice(source, {"extra_columns": "ignore"}, told="columns that are not needed can be skipped")
     raise error
 
 

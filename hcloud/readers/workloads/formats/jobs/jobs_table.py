@@ -19,7 +19,7 @@ from hcloud.readers.workloads.findings import Findings, shown
 from hcloud.readers.workloads.formats.jobs.stated_units import IN_A_VCPU, SECONDS, highest, in_gib, units_read
 from hcloud.readers.workloads.meanings import kind_of
 from hcloud.readers.workloads.options import WorkloadOptions
-from hcloud.readers.workloads.tables.clock import PAIRS
+from hcloud.readers.workloads.tables.clock import MINUTES, PAIRS
 from hcloud.readers.workloads.tables.columns import MOST_NAMED, TICKS, Column, Sink, points_of
 from hcloud.readers.workloads.tables.dates import ALLOWED as ALLOWED_DATES
 from hcloud.readers.workloads.tables.waits import ALLOWED, NO_IDS, read_waits
@@ -67,17 +67,17 @@ def job_schema(stored: Collection[str], called: Collection[str], options: Worklo
     """The columns of jobs in a file with such columns, of which some are called otherwise: where there is an end and no
     duration, a job runs from its start (else its submission) to its end."""
     high = highest(options)
-    pair = options.duration_unit if options.duration_unit in PAIRS else ""
-    schema = tuple(replace(column, high=high.get(column.name, column.high), pair=pair) for column in SCHEMA)
-    schema = tuple(_dated(column, options) if column.sort == "time" else column for column in schema)
+    said = options.duration_unit if options.duration_unit in (*PAIRS, MINUTES) else ""
+    schema = tuple(replace(column, high=high.get(column.name, column.high), said=said) for column in SCHEMA)
+    schema = tuple(dated(column, options) if column.sort == "time" else column for column in schema)
     names = called if {"end", "duration"} & set(called) else stored
     if "end" in names and "duration" not in names:
-        until = _dated(replace(_UNTIL, sparse=options.open_ends == "run"), options)
+        until = dated(replace(_UNTIL, sparse=options.open_ends == "run"), options)
         return (*(column for column in schema if column.name != "duration"), until)
     return schema
 
 
-def _dated(column: Column, options: WorkloadOptions) -> Column:
+def dated(column: Column, options: WorkloadOptions) -> Column:
     """A column of times with what is said of its zone and its dates."""
     return replace(column, zone=options.zone, dates=options.dates if options.dates in ALLOWED_DATES else "")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -14,14 +13,14 @@ from tempfile import TemporaryDirectory
 import pyarrow as pa
 from pyarrow import csv
 
-from hcloud.errors import InputError, Problem
+from hcloud.errors import InputError
 from hcloud.model.json_text import parsed
+from hcloud.readers.workloads.findings import told_of
 from hcloud.readers.workloads.source import TraceFile, open_source
 
 MOST_BYTES = 1 << 30  # ours: JSON is held in memory
 
 _FORMS = "an object a line, or a list of them"
-_LINE = re.compile(r"\bline (\d+)\b")
 _WORDS = {True: "yes", False: "no"}
 
 
@@ -32,19 +31,8 @@ def json_as_text(source: TraceFile) -> Iterator[TraceFile]:
     with TemporaryDirectory(prefix="hcloud-") as folder:
         file = Path(folder) / "table.csv"
         csv.write_csv(_table(source), file)
-        try:
+        with told_of("job", "the keys of jobs"):
             yield replace(open_source(file, source.name), command=source.command)
-        except InputError as error:
-            raise InputError(_by_job(str(error.args[0])), map(_of_job, error.problems), hint=error.hint) from None
-
-
-def _of_job(problem: Problem) -> Problem:
-    return replace(problem, where=_by_job(problem.where), allowed=_by_job(problem.allowed))
-
-
-def _by_job(said: str) -> str:
-    """What is said of a line of the table, said of the job on it."""
-    return _LINE.sub(lambda line: f"job {int(line[1]) - 1}" if int(line[1]) > 1 else "the keys of jobs", said)
 
 
 def _table(source: TraceFile) -> pa.Table:
