@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from hcloud.errors import InputError
 from hcloud.model.files import check_sort
 from hcloud.readers.workloads.commands import advice, jobs_advice
 from hcloud.readers.workloads.findings import shown
 from hcloud.readers.workloads.formats import FORMATS
+from hcloud.readers.workloads.formats.jobs.json_text import json_as_text
 from hcloud.readers.workloads.formats.jobs.slurm import COMMAND as SACCT
 from hcloud.readers.workloads.formats.jobs.slurm import is_sacct
 from hcloud.readers.workloads.formats.usage.machine_columns import is_machines
@@ -60,7 +61,7 @@ def recognise(source: TraceFile) -> str:
     if source.head.lstrip()[:1] in (b"{", b"["):
         if {"submit", "duration"} <= set(_keys(source)) or {"submit", "end"} <= set(_keys(source)):
             return "jobs-csv"
-        raise unknown_json(source)
+        raise _unknown_json(source)
     if header is not None and len([*filter(None, header.names)]) > 1 and all(map(_A_NAME.fullmatch, header.names)):
         if {"submit", "duration"} & set(header.names):
             return "jobs-csv"  # which says what is wrong with each column
@@ -163,8 +164,6 @@ _OTHER_JSON: tuple[tuple[frozenset[str], str, str], ...] = tuple(
     )
 )
 
-_OF_BATCH = frozenset({"jobArn", "memory"})
-"""What AWS Batch has, which counts memory in MiB."""
 _KUBECTL = "kubectl get pods -A -o json > pods.json"
 _CLOUDWATCH = "ask for JSON: aws cloudwatch get-metric-data --output json, or get-metric-statistics"
 _OTHER_TEXT: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
@@ -197,7 +196,8 @@ def unknown_table(source: TraceFile, names: Sequence[str]) -> InputError:
         return unknown_text(source, f"{names[0]},")
     value = next((name for name in VALUES if name in series), None)
     if is_jobs(jobs):
-        return _refusal(source, table, _first_missing(names, ("submit", "duration")), jobs_advice(source, jobs, names))
+        read = jobs_advice(source, jobs, names, {"memory_unit": "MiB"} if _is_of_batch(names, jobs) else {})
+        return _refusal(source, table, _first_missing(names, ("submit", "duration")), read)
     if "timestamp" in series and value is not None:
         columns = {mine: series[mine] for mine in ("timestamp", "name", value, "memory") if mine in series}
         read = advice(source, {"columns": as_option(columns, whole=True)})
@@ -217,23 +217,27 @@ def unknown_table(source: TraceFile, names: Sequence[str]) -> InputError:
     return _refusal(source, table, "submit", told)
 
 
+def _is_of_batch(names: Sequence[str], found: Mapping[str, str]) -> bool:
+    """Whether jobs are of AWS Batch, which counts memory in MiB."""
+    return "jobArn" in names and "memory" in found
+
+
 def _keys(source: TraceFile) -> list[str]:
     """The keys in the beginning of JSON."""
     return list(dict.fromkeys(key.decode() for key in _KEY.findall(source.head)))
 
 
-def unknown_json(source: TraceFile) -> InputError:
+def _unknown_json(source: TraceFile) -> InputError:
     """The refusal of JSON that is of no known shape."""
     keys = _keys(source)
     words = set(keys) | {word for word in ("vector",) if f'"{word}"'.encode() in source.head}
-    jobs = job_columns(sorted(keys, key=lambda key: not key.lower().endswith("id")))
+    jobs = job_columns(keys)
     for needed, nearest, hint in _OTHER_JSON:
         if needed <= words and not ("jobs" in needed and is_jobs(jobs)):
             return InputError(f"{source.name}: is JSON of no format that is read; nearest is {nearest}", hint=hint)
-    if is_jobs(jobs):
-        more = {"memory_unit": "MiB"} if words >= _OF_BATCH else {}
-        told = jobs_advice(source, jobs, keys, more)
-        return _refusal(source, "a table of jobs (jobs-csv)", _first_missing(keys, ("submit", "duration")), told)
+    if "submit" in jobs:
+        with json_as_text(source) as text:
+            return unknown_table(text, header_names(text).names)
     return InputError(
         f"{source.name}: is JSON of no format that is read; its keys: {_listed(keys) or 'none'}",
         hint="JSON of CloudWatch, Prometheus, Google and Azure Monitor, sacct and kubectl get pods is read; "

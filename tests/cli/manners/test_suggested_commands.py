@@ -112,12 +112,13 @@ BATCH = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("form", ["lines", "list", "answer"])
+@pytest.mark.parametrize("form", ["lines", "list", "answer", "page"])
 def test_jobs_of_aws_batch_as_json_are_read_by_the_command_that_is_printed(
     form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     jobs = [{**job, "stoppedAt": 1_793_523_660_000} for job in BATCH]
-    texts = {"lines": "\n".join(map(json.dumps, jobs)), "list": json.dumps(jobs), "answer": json.dumps({"jobs": jobs})}
+    texts = {"lines": "\n".join(map(json.dumps, jobs)), "list": json.dumps(jobs), "answer": json.dumps({"jobs": jobs}),
+             "page": json.dumps({"data": {"jobs": jobs, "more": False}, "next": None, "ids": [1, 2]})}  # fmt: skip
     path = tmp_path / "jobs.json"
     path.write_text(texts[form] + "\n")
     said = refused(["workload", "show", str(path), "-o", "json"], capsys)
@@ -126,6 +127,27 @@ def test_jobs_of_aws_batch_as_json_are_read_by_the_command_that_is_printed(
     figures = json.loads(capsys.readouterr().out)["figures"]
     assert (figures["entries"], figures["core_hours"], figures["peak_at_once_cores"]) == (3, 6.0, 6.0)
     assert figures["mean_memory_gib"] == pytest.approx(6.0, rel=0.02)  # means of 5 min
+
+
+def test_json_with_several_lists_is_met_with_their_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "jobs.json"
+    job = {"startedAt": 0, "stoppedAt": 60}
+    path.write_text(json.dumps({"data": {"jobs": [job]}, "nodes": [{"name": "a"}]}))
+    said = refused(["workload", "show", str(path)], capsys)
+    assert "several lists of objects: data.jobs, nodes; keep one, as jq .data.jobs does" in said
+
+
+def test_what_aws_batch_asks_for_in_a_list_is_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of jobs with resourceRequirements the vCPUs were not seen: each counted as one."""
+    asks = [{"type": "VCPU", "value": "4"}, {"type": "MEMORY", "value": "2048"}]
+    jobs = [{**job, "stoppedAt": 1_793_523_660_000, "container": {"resourceRequirements": asks}} for job in BATCH]
+    path = tmp_path / "jobs.json"
+    path.write_text(json.dumps({"jobs": jobs}))
+    command = refused(["workload", "show", str(path)], capsys).partition("read it with: hcloud ")[2]
+    assert run([*shlex.split(command), "--json"]) == 0
+    figures = json.loads(capsys.readouterr().out)["figures"]
+    assert figures["core_hours"] == 12.0
+    assert figures["mean_memory_gib"] == pytest.approx(6.0, rel=0.02)
 
 
 WEEK = "start;end;cpus\n" + "".join(f"2026-11-{d:02}T00:00;2026-11-{d:02}T09:00;1,5\n" for d in range(1, 15))

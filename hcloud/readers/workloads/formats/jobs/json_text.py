@@ -16,11 +16,13 @@ from pyarrow import csv
 from hcloud.errors import InputError
 from hcloud.model.json_text import parsed
 from hcloud.readers.workloads.findings import told_of
+from hcloud.readers.workloads.meanings import is_jobs, job_columns
 from hcloud.readers.workloads.source import TraceFile, open_source
 
 MOST_BYTES = 1 << 30  # ours: JSON is held in memory
 
 _FORMS = "an object a line, or a list of them"
+_TYPED = {"type", "value"}
 _WORDS = {True: "yes", False: "no"}
 
 
@@ -57,7 +59,7 @@ def _objects(source: TraceFile) -> list[Mapping[str, object]]:
 
 
 def _listed(text: bytes) -> list[object]:
-    """The values of lines, of a list, or of the list that an object holds."""
+    """The values of lines, of a list, or of the only list of objects that an object holds, if it is no job itself."""
     try:
         whole = parsed(text)
     except JSONDecodeError as error:
@@ -66,8 +68,19 @@ def _listed(text: bytes) -> list[object]:
         return [_on_line(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
     if isinstance(whole, list):
         return whole
-    lists = [value for value in whole.values() if isinstance(value, list)] if isinstance(whole, dict) else []
-    return lists[0] if len(lists) == 1 and isinstance(whole, dict) and len(whole) <= len(lists) + 1 else [whole]
+    lists = {} if not isinstance(whole, dict) or is_jobs(job_columns(whole)) else dict(_lists(whole))
+    if len(lists) > 1:
+        raise ValueError(f"several lists of objects: {', '.join(lists)}; keep one, as jq .{next(iter(lists))} does")
+    return next(iter(lists.values()), [whole])
+
+
+def _lists(whole: Mapping[str, object], above: str = "") -> Iterator[tuple[str, list[object]]]:
+    """The lists of objects in an object and in those that it holds, by their paths."""
+    for key, value in whole.items():
+        if isinstance(value, dict):
+            yield from _lists(value, f"{above}{key}.")
+        elif isinstance(value, list) and value and all(isinstance(one, dict) for one in value):
+            yield f"{above}{key}", value
 
 
 def _on_line(number: int, line: bytes) -> object:
@@ -78,11 +91,19 @@ def _on_line(number: int, line: bytes) -> object:
 
 
 def _leaves(job: Mapping[str, object], above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str | None]]:
-    for key, value in job.items():
+    for key, held in job.items():
+        value = _named(held)
         if isinstance(value, dict):
             yield from _leaves(value, (*above, key))
         else:
             yield (*above, key), _cell(value)
+
+
+def _named(value: object) -> object:
+    """A list of objects with a type and a value, as AWS Batch asks for vCPUs and memory, as one object."""
+    found = value if isinstance(value, list) else []
+    named = {str(one["type"]): one["value"] for one in found if isinstance(one, dict) and one.keys() >= _TYPED}
+    return named if named and len(named) == len(found) else value
 
 
 def _cell(value: object) -> str | None:
