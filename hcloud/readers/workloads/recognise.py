@@ -131,7 +131,7 @@ def _parquet(source: TraceFile) -> str:
 
 
 _FORMATS = "'hcloud workload --help' lists the formats, docs/reference/formats.md has an example of each"
-_NAMES = 12
+_NAMES, _LOOK = 12, 1000
 _KEY = re.compile(rb'"([A-Za-z_][\w.-]{0,40})"\s*:')
 _OTHER_JSON: tuple[tuple[frozenset[str], str, str], ...] = tuple(
     (frozenset(keys.split()), nearest, command)
@@ -165,6 +165,10 @@ _OTHER_JSON: tuple[tuple[frozenset[str], str, str], ...] = tuple(
 )
 
 _KUBECTL = "kubectl get pods -A -o json > pods.json"
+_LSF = (
+    """awk 'BEGIN {print "submit,start,end,cores"} $1 == "\\"JOB_FINISH\\"" && $11 {print $8 "," $11 "," $3 "," $7}'"""
+    " lsb.acct > jobs.csv"
+)
 _CLOUDWATCH = "ask for JSON: aws cloudwatch get-metric-data --output json, or get-metric-statistics"
 _OTHER_TEXT: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
     (re.compile(pattern), nearest, command)
@@ -176,6 +180,7 @@ _OTHER_TEXT: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
             f"{SACCT} > jobs.txt",
         ),
         (r"(NAMESPACE|NAME)\s+\S", "kubectl's table, without times and requests (pods)", _KUBECTL),
+        (r'"JOB_FINISH"|Accounting information about jobs', "LSF's accounting (jobs-csv), once it is a table", _LSF),
         (r"apiVersion: ", "kubectl's YAML; as JSON (pods) it is read", _KUBECTL),
         (r"(Datapoints|MetricDataResults|Messages|Label):", "CloudWatch's answer (monitoring) as YAML", _CLOUDWATCH),
         (r"-{8}|METRICDATARESULTS|CPUUtilization\s*$", "CloudWatch's answer (monitoring) as text", _CLOUDWATCH),
@@ -247,8 +252,9 @@ def _unknown_json(source: TraceFile) -> InputError:
 
 def unknown_text(source: TraceFile, first: str) -> InputError:
     """The refusal of text that is no table with a header."""
+    begin = first.strip() or source.head[:_LOOK].decode("utf-8", "replace").strip()
     for pattern, nearest, command in _OTHER_TEXT:
-        if pattern.match(first):
+        if pattern.match(begin):
             return InputError(f"{source.name}: the format is not recognised; nearest is {nearest}", hint=command)
     return InputError(
         f"{source.name}: the format is not recognised; line 1 begins with {shown(first)}",

@@ -38,21 +38,25 @@ def json_as_text(source: TraceFile) -> Iterator[TraceFile]:
 
 
 def _table(source: TraceFile) -> pa.Table:
+    jobs = [dict(_leaves(job)) for job in json_objects(source)]
+    paths = list(dict.fromkeys(path for job in jobs for path in job))
+    leaves = Counter(path[-1] for path in paths)
+    names = [path[-1] if leaves[path[-1]] == 1 else ".".join(path) for path in paths]
     try:
-        jobs = [dict(_leaves(job)) for job in _objects(source)]
-        paths = list(dict.fromkeys(path for job in jobs for path in job))
-        leaves = Counter(path[-1] for path in paths)
-        names = [path[-1] if leaves[path[-1]] == 1 else ".".join(path) for path in paths]
         return pa.table([pa.array([job.get(path) for job in jobs], pa.string()) for path in paths], names)
     except ValueError as error:
         raise InputError(f"{source.name}: is no JSON of jobs: {error}", hint=_FORMS) from None
 
 
-def _objects(source: TraceFile) -> list[Mapping[str, object]]:
+def json_objects(source: TraceFile) -> list[Mapping[str, object]]:
+    """The objects in lines, in a list, or in the list that an object holds; InputError for other JSON."""
     if source.size > MOST_BYTES:
         raise InputError(f"{source.name}: is JSON of more than {MOST_BYTES:,} bytes", hint="write it as Parquet")
-    with source.open() as file:
-        found = _listed(file.readall() or b"")
+    try:
+        with source.open() as file:
+            found = _listed(file.readall() or b"")
+    except ValueError as error:
+        raise InputError(f"{source.name}: is no JSON of jobs: {error}", hint=_FORMS) from None
     if not found or not all(isinstance(one, dict) for one in found):
         raise InputError(f"{source.name}: is no JSON of jobs", hint=_FORMS)
     return [one for one in found if isinstance(one, dict)]
