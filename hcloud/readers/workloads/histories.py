@@ -75,14 +75,19 @@ def read_histories(
     check_format(fmt)
     with spooled(path) as (file, name):
         if file.is_dir():
-            found = [_histories(source, known, options) for source, known in files_with_formats(file, fmt, options)]
+            files = files_with_formats(file, fmt, options)
+            found = [_histories(_of_verb(source), known, options) for source, known in files]
             return _together(str(path), [_named_by_file(one) for one in found])
-        source = with_options(open_source(file, name), options)
+        source = _of_verb(with_options(open_source(file, name), options))
         try:
             return _of_file(source, fmt, options, progress)
         except InputError as error:
             error.hint = with_the_rest(error.hint, source, options, lambda more: _of_file(source, fmt, more).refuse())
             raise
+
+
+def _of_verb(source: TraceFile) -> TraceFile:
+    return replace(source, command=(*_VERB, *source.command[2:]))
 
 
 def _of_file(
@@ -94,7 +99,6 @@ def _of_file(
 def _histories(
     source: TraceFile, fmt: str, options: WorkloadOptions, progress: Progress | None = None
 ) -> MachineHistories:
-    source = replace(source, command=(*_VERB, *source.command[2:]))
     fmt = _TABLES.get(fmt, fmt)
     check_zone(fmt, options)
     module = importlib.import_module(f"hcloud.readers.workloads.formats.{FORMATS[fmt].module}")

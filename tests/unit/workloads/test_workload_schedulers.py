@@ -21,10 +21,10 @@ def read(path: Path, text: str) -> Jobs:
     return found
 
 
-def ended(name: str = "1.pbs", **words: object) -> str:
+def ended(**words: object) -> str:
     said = {"qtime": START - 60, "start": START, "end": START + 600, "exec_host": "n1/0*4", **words}
     told = " ".join(f"{key.replace('List_', 'List.')}={value}" for key, value in said.items())
-    return f"11/28/2026 10:00:00;E;{name};user=ann {told}\n"
+    return f"11/28/2026 10:00:00;E;1.pbs;user=ann {told}\n"
 
 
 @pytest.mark.parametrize(
