@@ -15,6 +15,7 @@ from hcloud.readers.workloads.formats.jobs.slurm import COMMAND as SACCT
 from hcloud.readers.workloads.formats.jobs.slurm import is_sacct
 from hcloud.readers.workloads.formats.usage.machine_columns import is_machines
 from hcloud.readers.workloads.meanings import (
+    JOBS,
     OF_SERIES_ONLY,
     SERIES,
     VALUES,
@@ -26,7 +27,7 @@ from hcloud.readers.workloads.meanings import (
 )
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.source import TraceFile
-from hcloud.readers.workloads.tables.delimited import Header, columns_of_jobs, header_names
+from hcloud.readers.workloads.tables.delimited import Header, columns_of_jobs, header_names, is_of_machines
 
 PARQUET = b"PAR1"
 _COMPANIONS = (
@@ -52,7 +53,7 @@ def recognise(source: TraceFile) -> str:
         return _parquet(source)
     first = source.head.split(b"\n", 1)[0].decode("utf-8", "replace").removesuffix("\r")
     header = _header(source)
-    if (found := _object(source.head) or _table(first, header)) is not None:
+    if (found := _object(source.head) or _table(source, first, header)) is not None:
         return "machines" if found == "series" and _in_percent(source, header) else found
     for pattern, what in _COMPANIONS:
         if pattern.match(first):
@@ -87,7 +88,7 @@ def _object(head: bytes) -> str | None:
     return next(fits, None)
 
 
-def _table(first: str, header: Header | None) -> str | None:
+def _table(source: TraceFile, first: str, header: Header | None) -> str | None:
     """The format whose header, or else first line, this is."""
     names = set(header.names) if header is not None else {first.strip().strip('"')}
     if is_sacct(names):
@@ -95,9 +96,17 @@ def _table(first: str, header: Header | None) -> str | None:
     for name, known in reversed(FORMATS.items()):
         if any(needed <= names for needed in known.headers) and (name != "series" or _is_series(names)):
             return name
-    if header is not None and is_machines(header.names) and not is_jobs(job_columns(header.names)):
+    if header is not None and is_machines(header.names) and not _is_rather_jobs(source, header.names):
         return "machines"
     return next((n for n, known in reversed(FORMATS.items()) if any(p.match(first) for p in known.lines)), None)
+
+
+def _is_rather_jobs(source: TraceFile, names: Sequence[str]) -> bool:
+    """Whether a table that may be of machines is one of jobs: unless it has the use of a machine at a time, beside
+    which a duration is no job's."""
+    jobs, series = meant(names, JOBS), meant(names, SERIES)
+    is_use = {"name", "value"} <= set(series) and not {"submit", "start"} & set(jobs)
+    return is_jobs(job_columns(names)) and not (is_use and is_of_machines(source, names, series))
 
 
 def _in_percent(source: TraceFile, header: Header | None) -> bool:
@@ -125,7 +134,7 @@ def _parquet(source: TraceFile) -> str:
         return "jobs-parquet"
     if "timestamp" in names and _is_series(set(names)):
         return "series"
-    if is_machines(names) and not is_jobs(job_columns(names)):
+    if is_machines(names) and not _is_rather_jobs(source, names):
         return "machines"
     raise unknown_table(source, names)
 
@@ -216,8 +225,9 @@ def unknown_table(source: TraceFile, names: Sequence[str]) -> InputError:
         told = f"say which holds the times: --columns timestamp=NAME,{given}; its columns: {_listed(names)}"
         return _refusal(source, "a series (machines)", "timestamp", told)
     told = (
-        "of jobs say --columns submit=NAME,duration=NAME (or end=NAME), of use over time --columns timestamp=NAME,"
-        f"value=NAME; its columns: {_listed(names)}"
+        "of jobs say --columns submit=NAME,duration=NAME (or end=NAME), with cores=NAME, memory=NAME and id=NAME where"
+        " it has them, of use over time --columns timestamp=NAME,value=NAME, with name=NAME of machines; its columns: "
+        f"{_listed(names)}"
     )
     return _refusal(source, table, "submit", told)
 

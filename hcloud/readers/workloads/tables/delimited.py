@@ -191,6 +191,19 @@ def columns_of_jobs(source: TraceFile, names: Sequence[str]) -> dict[str, str]:
     return {mine: name for mine, name in found.items() if name}
 
 
+def is_of_machines(source: TraceFile, names: Sequence[str], found: Mapping[str, str]) -> bool:
+    """Whether a table with a time, a name and a value has the use of machines: by the value's name, as it is no number
+    of CPUs, or as every name stands there at every time."""
+    if meant([found["value"]], JOBS).get("cores") is None or source.head.startswith(b"PAR1"):
+        return meant([found["value"]], JOBS).get("cores") is None
+    time, name, value = (names.index(found[mine]) for mine in ("timestamp", "name", "value"))
+    rows = [row for row in _first_rows(source) if len(row) == len(names)]
+    pairs = {(row[time], row[name]) for row in rows}
+    times, named = ({pair[at] for pair in pairs} for at in (0, 1))
+    is_grid = len(named) > 1 and len(times) > 1 and len(pairs) == len(rows) == len(times) * len(named)
+    return is_grid or not all(row[value].strip().isdigit() for row in rows)
+
+
 def _is_kind(cell: str) -> bool:
     return not cell or kind_of(cell) is not None
 
