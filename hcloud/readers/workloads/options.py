@@ -26,7 +26,7 @@ KindName = Literal["batch", "service"]
 BinPoint = Literal["midpoint", "lower", "upper"]
 FetchedDemand = Literal["provisioned", "used"]
 Begin = Literal["start", "submit"]
-OpenEnds = Literal["refuse", "run"]
+OpenEnds = Literal["refuse", "run", "leave-out"]
 Dates = Literal["year-first", "day-first", "month-first"]
 CensoredPoint = Literal["lower", "midpoint", "upper", "record-end"]
 
@@ -40,7 +40,8 @@ class WorkloadOptions:
         input leaves out. ``extra_columns`` refuses or ignores columns the format does not know. ``max_rows`` bounds
         what is read. ``vcpus_per_core`` vCPUs stand for each CPU of a job: 2 where a trace counts physical cores.
         ``begin`` says from when a job counts in demand: from the recorded start, where there is one, or from its
-        submission. ``open_ends`` says that jobs without an end still run: they count up to the newest time in the file.
+        submission. ``open_ends`` says that jobs without an end still ``run``: they count up to the newest time in the
+        file; or ``leave-out``: those without a start, an end or a duration never ran.
     Tables
         ``columns`` says what our columns are called in the file, as ``submit=start_time,end=end_time,cores=vcpus`` or
         ``timestamp=Date,name=host,value=cpu``; columns that it does not name, and that are not ours, are not read then.

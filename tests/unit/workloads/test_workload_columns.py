@@ -15,7 +15,7 @@ from pyarrow import csv, parquet
 from hcloud.errors import InputError, UsageError
 from hcloud.model.workload import Demand, Jobs
 from hcloud.readers.workloads.entry import read_workload
-from hcloud.readers.workloads.formats.jobs.jobs_table import STILL_RUNS
+from hcloud.readers.workloads.formats.jobs.jobs_table import NEVER_RAN, STILL_RUNS
 from hcloud.readers.workloads.options import WorkloadOptions, with_keys
 
 ROWS = "1,2026-11-01T08:00:00,2026-11-01T09:00:00,4,x\n2,2026-11-01T08:30:00,2026-11-01T10:00:00,2,y\n"
@@ -280,6 +280,33 @@ def test_jobs_without_an_end_are_refused_with_the_option_that_says_they_run(tmp_
     assert isinstance(jobs, Jobs)
     assert jobs.duration.tolist() == [24 * 3600, 18 * 3600, 16 * 3600]
     assert jobs.provenance.repaired[STILL_RUNS] == 2
+
+
+NEVER_BEGAN = """id,submit,start,end,duration
+a,2026-10-01T00:00:00Z,2026-10-01T00:10:00Z,2026-10-01T01:10:00Z,3600
+b,2026-10-01T00:00:00Z,,2026-10-01T02:00:00Z,
+c,2026-10-01T00:00:00Z,,,
+d,2026-10-01T00:00:00Z,2026-10-01T00:40:00Z,,
+"""
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_jobs_that_never_began_are_left_out_where_that_is_said(tmp_path: Path, suffix: str) -> None:
+    """Of a table with durations there was no way but to take them out by hand."""
+    path = tmp_path / f"jobs{suffix}"
+    path.write_text(NEVER_BEGAN, encoding="utf-8")
+    if suffix == ".parquet":
+        parquet.write_table(csv.read_csv(tmp_path / "jobs.parquet"), path)
+    with pytest.raises(InputError) as caught:
+        jobs(path, "id=id,submit=submit,start=start,duration=duration")
+    assert caught.value.hint.startswith("if jobs without a duration never ran, read it with: ")
+    assert "--set open_ends=leave-out" in caught.value.hint
+    for columns in ("submit=submit,start=start,duration=duration", "submit=submit,start=start,end=end"):
+        found = jobs(path, columns, open_ends="leave-out")
+        assert (found.duration.tolist(), found.provenance.left_out) == ([3600], {NEVER_RAN: 3})
+    running = jobs(path, "submit=submit,start=start,end=end", open_ends="run")
+    assert running.duration.tolist() == [3600, 7200, 4800], "b counts from its submission, c waits, d still runs"
+    assert running.provenance.left_out == {NEVER_RAN: 1}
 
 
 STATED = "submit,duration,causes,tolerates\n0,10,1 2 3 4 5 6 7 8 9 10,{}\n5,10,,\n"

@@ -32,7 +32,7 @@ OUR_DAYS = (631_152_000.0, 4_102_444_800.0)
 TICKS = {1.0: "seconds", 1e3: "milliseconds", 1e6: "microseconds", 1e9: "nanoseconds"}
 _MOMENT = f"seconds from 0 to {limits.SUBMIT_SECONDS:g}, or an ISO-8601 time as 2026-11-01T10:00:00Z"
 MOST_POINTS = 99
-OPEN = "of jobs that still run, open_ends=run"
+OPEN, NEVER_RAN = "of jobs that still run, open_ends=run", "of jobs that never ran, open_ends=leave-out"
 _UNIX = re.compile(r"\d{1,19}(\.\d*)?", re.ASCII)
 
 
@@ -104,7 +104,8 @@ class Column:
     @property
     def not_empty(self) -> str:
         """What to say of an empty cell that must be filled."""
-        return f"must not be empty: {self.allowed}" + (f"; {OPEN}" if self.name == "end" else "")
+        more = {"end": f"; {OPEN}", "duration": f"; {NEVER_RAN}"}.get(self.name, "")
+        return f"must not be empty: {self.allowed}{more}"
 
     @property
     def allowed(self) -> str:

@@ -17,6 +17,7 @@ from hcloud.readers.workloads.commands import advice, jobs_advice
 from hcloud.readers.workloads.findings import Findings, shown
 from hcloud.readers.workloads.identity import suspicious
 from hcloud.readers.workloads.meanings import JOBS, OF_KINDS, SERIES, is_jobs, job_columns, kind_of, meant, plain
+from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.source import HEAD_BYTES, CheckedReader, TraceFile
 from hcloud.readers.workloads.tables.clock import PAIRS, is_clock
 from hcloud.readers.workloads.tables.columns import Column, Sink, SuspectError, ticks_of
@@ -238,6 +239,11 @@ def mixed_zones(file: str, zoned: tuple[str, str], naive: str) -> InputError:
         f"{file}: the times of column {column} have a time zone ({told}) and those of {naive} have none",
         hint=f"write both in one zone, or say that of {naive}: --set zone=Europe/Berlin",
     )
+
+
+def dated(column: Column, options: WorkloadOptions) -> Column:
+    """A column of times with what is said of its zone and its dates."""
+    return replace(column, zone=options.zone, dates=options.dates if options.dates in ALLOWED else "")
 
 
 def _settled(column: Column, cell: str, ticks: float) -> Column:

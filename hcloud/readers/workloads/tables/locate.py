@@ -20,7 +20,7 @@ from hcloud.readers.workloads.findings import Findings, shown
 from hcloud.readers.workloads.identity import Hashes, identity_hashes
 from hcloud.readers.workloads.source import CheckedReader, TraceFile
 from hcloud.readers.workloads.tables.clock import MANY, MINUTES, TWO, allowed_clock, clock_seconds, is_clock
-from hcloud.readers.workloads.tables.columns import OPEN, Column
+from hcloud.readers.workloads.tables.columns import NEVER_RAN, OPEN, Column
 from hcloud.readers.workloads.tables.dates import MONTH_FIRST, orders_of, unix_of_date
 from hcloud.readers.workloads.tables.waits import read_waits
 
@@ -94,7 +94,9 @@ def _readable(findings: Findings, dates: str) -> Iterator[_Readable]:
     elif MANY in allowed:
         yield {"duration_unit": MINUTES}, "M is minutes"
     if any(OPEN in one for one in allowed):
-        yield {"open_ends": "run"}, "jobs without an end still run"
+        yield {"open_ends": "run"}, "jobs without an end still run (if they never ran, say leave-out)"
+    if any(NEVER_RAN in one for one in allowed):
+        yield {"open_ends": "leave-out"}, "jobs without a duration never ran"
 
 
 def _dates_of(findings: Findings, given: str) -> _Readable:

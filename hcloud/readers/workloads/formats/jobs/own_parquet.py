@@ -63,7 +63,7 @@ def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None 
         raise findings.error()
     _refuse_duplicates(source, sink, called.get("id", "id"))
     draft = Draft(source.name, FORMAT, source.digest(), sink.numbers("submit"), duration, rows=sink.rows)
-    draft.repair(STILL_RUNS, open_ends(sink))
+    draft.repair(STILL_RUNS, open_ends(sink, options))
     return from_sink(sink, draft, options, lambda rows: [f"row {row + 1}" for row in rows])
 
 

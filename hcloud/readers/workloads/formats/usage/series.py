@@ -13,11 +13,11 @@ from hcloud.planning.forecasting.demand import TimeGrid, mean_in_use
 from hcloud.readers.workloads import limits
 from hcloud.readers.workloads.commands import advice
 from hcloud.readers.workloads.findings import Findings
-from hcloud.readers.workloads.formats.jobs.jobs_table import dated, times_read
+from hcloud.readers.workloads.formats.jobs.jobs_table import times_read
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.source import TraceFile
 from hcloud.readers.workloads.tables.columns import Column
-from hcloud.readers.workloads.tables.delimited import Progress, header_layout, header_names, read_table
+from hcloud.readers.workloads.tables.delimited import Progress, dated, header_layout, header_names, read_table
 from hcloud.readers.workloads.tables.locate import TableLayout, lines_of
 
 if TYPE_CHECKING:
