@@ -118,16 +118,15 @@ def with_the_rest(
     return hint
 
 
-def jobs_advice(
-    source: TraceFile, found: Mapping[str, str], names: Iterable[str], more: Mapping[str, str] | None = None
-) -> Advice:
-    """The command that reads jobs whose columns were found by meaning, with ``more`` keys. Memory of which a name says
-    no unit is named in it with one, as it would be another demand in another."""
-    bare = next((name for name in names if plain(name) in _BARE_MEMORY), None)
-    if bare is None or "memory" in found:
-        return advice(source, {"columns": as_option(found), **(more or {})})
-    keys = {"columns": as_option({**found, "memory": bare}), "memory_unit": "MiB"}
-    return advice(source, keys, f"{bare} is in MiB (else say GiB or KiB)")
+def jobs_advice(source: TraceFile, found: Mapping[str, str], names: Iterable[str], units: Mapping[str, str]) -> Advice:
+    """The command that reads jobs whose columns were found by meaning, with ``units`` that are likely by what stands
+    there. Memory of which a name says no unit is named in it with one, as it would be another demand in another."""
+    bare = next((name for name in names if plain(name) in _BARE_MEMORY), None) if "memory" not in found else None
+    keys = {"columns": as_option(found if bare is None else {**found, "memory": bare}), **units}
+    where = ["durations are in ms, as its times are (else say s)"] if "duration_unit" in units else []
+    if bare is not None:
+        keys, where = {"memory_unit": "MiB", **keys}, [*where, f"{bare} is in MiB (else say GiB or KiB)"]
+    return advice(source, keys, *where)
 
 
 def _text(value: object) -> str:

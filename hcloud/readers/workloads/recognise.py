@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from hcloud.errors import InputError
 from hcloud.model.files import check_sort
@@ -27,7 +27,13 @@ from hcloud.readers.workloads.meanings import (
 )
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.source import TraceFile
-from hcloud.readers.workloads.tables.delimited import Header, columns_of_jobs, header_names, is_of_machines
+from hcloud.readers.workloads.tables.delimited import (
+    Header,
+    columns_of_jobs,
+    header_names,
+    is_of_machines,
+    likely_units,
+)
 
 PARQUET = b"PAR1"
 _COMPANIONS = (
@@ -210,7 +216,7 @@ def unknown_table(source: TraceFile, names: Sequence[str]) -> InputError:
         return unknown_text(source, f"{names[0]},")
     value = next((name for name in VALUES if name in series), None)
     if is_jobs(jobs):
-        read = jobs_advice(source, jobs, names, {"memory_unit": "MiB"} if _is_of_batch(names, jobs) else {})
+        read = jobs_advice(source, jobs, names, likely_units(source, jobs, names))
         return _refusal(source, table, _first_missing(names, ("submit", "duration")), read)
     if "timestamp" in series and value is not None:
         columns = {mine: series[mine] for mine in ("timestamp", "name", value, "memory") if mine in series}
@@ -230,11 +236,6 @@ def unknown_table(source: TraceFile, names: Sequence[str]) -> InputError:
         f"{_listed(names)}"
     )
     return _refusal(source, table, "submit", told)
-
-
-def _is_of_batch(names: Sequence[str], found: Mapping[str, str]) -> bool:
-    """Whether jobs are of AWS Batch, which counts memory in MiB."""
-    return "jobArn" in names and "memory" in found
 
 
 def _keys(source: TraceFile) -> list[str]:

@@ -137,6 +137,19 @@ def test_json_with_several_lists_is_met_with_their_names(tmp_path: Path, capsys:
     assert "several lists of objects: data.jobs, nodes; keep one, as jq .data.jobs does" in said
 
 
+def test_durations_beside_times_in_milliseconds_are_taken_for_such(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Builds of Jenkins were read as a thousand times as long."""
+    builds = [{"id": str(n), "timestamp": 1_793_491_200_000 + n, "duration": 1_800_000} for n in range(4)]
+    path = tmp_path / "jobs.json"
+    path.write_text(json.dumps({"name": "x", "number": 4, "builds": builds}))
+    said = refused(["workload", "show", str(path)], capsys)
+    assert "if durations are in ms, as its times are (else say s), read it with: " in said
+    assert run([*shlex.split(said.partition("read it with: hcloud ")[2]), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["figures"]["core_hours"] == 2.0
+
+
 def test_what_aws_batch_asks_for_in_a_list_is_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Of jobs with resourceRequirements the vCPUs were not seen: each counted as one."""
     asks = [{"type": "VCPU", "value": "4"}, {"type": "MEMORY", "value": "2048"}]
