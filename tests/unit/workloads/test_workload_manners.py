@@ -8,7 +8,8 @@ import io
 import json
 import sys
 import tempfile
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import cast
 
@@ -291,3 +292,19 @@ def test_dates_of_every_table_are_read_in_their_order_and_zone(name: str, form: 
     assert start == datetime(2026, 10, 31, 0, tzinfo=UTC).timestamp()
     assert found.provenance.format == ("jobs-csv" if name == "jobs" and form == "csv" else {
         "jobs": "jobs-parquet", "rows of machines": "machines"}.get(name, name))  # fmt: skip
+
+
+def test_jobs_as_parquet_may_hold_texts_days_and_decimals_beside_lines_and_lists(tmp_path: Path) -> None:
+    columns = {
+        "submit": pa.array([date(2026, 11, 1), date(2026, 11, 2)]),
+        "duration": pa.array(["1h30", "90 s"]).dictionary_encode(),
+        "cores": pa.array([Decimal("2.50"), None], pa.decimal128(8, 2)),
+        "app": ["a\nb", "c"],
+        "tags": [["x"], []],
+    }
+    path = tmp_path / "jobs.parquet"
+    parquet.write_table(pa.table(columns), path)
+    found = read_workload(path, options=WorkloadOptions(extra_columns="ignore"))
+    assert isinstance(found, Jobs)
+    assert (found.duration.tolist(), found.cores.tolist(), found.apps) == ([5400, 90], [2.5, 1], ("a b", "c"))
+    assert found.submit[0] == datetime(2026, 11, 1, tzinfo=UTC).timestamp()

@@ -46,4 +46,5 @@ def _cells(values: pa.Array) -> pa.Array:
         return pa.nulls(len(values), kind)
     if pa.types.is_duration(values.type):
         return pc.divide(values.cast(pa.duration("ns")).cast(pa.int64()).cast(kind, safe=False), 1e9)
-    return values if values.type == kind else values.cast(kind)
+    cells = values if values.type == kind else values.cast(kind)
+    return pc.replace_substring_regex(cells, r"[\r\n]+", " ") if kind == pa.string() else cells
