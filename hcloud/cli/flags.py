@@ -88,6 +88,10 @@ DropUnplaceable = Annotated[
 FirstSeed = Annotated[int | None, typer.Option(min=0, help="The first seed, of scenario and simulation.")]
 Picture = Annotated[Path | None, typer.Option(help="Also draw to FILE.png, .svg or .html.")]
 Corpus = Annotated[str, typer.Option(help="Applications seen before: a folder or a .json or .npz file.")]
+HarvestKeys = Annotated[
+    list[str] | None,
+    typer.Option("--harvest-set", metavar="KEY=VALUE", help="How the use of services is read, as --set for traces."),
+]
 HarvestPolicyFile = Annotated[
     Path | None, typer.Option(help="With --harvest: your own file instead of policies/harvest.yaml.")
 ]

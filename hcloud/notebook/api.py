@@ -165,8 +165,8 @@ def plan(
         profiles=folder(profiles),
     )
     loaded, at = with_flags(configured(found, config), flags), time_of(now)
-    keys = tuple(f"{key}={value}" for key, value in (harvest_set or {}).items())
-    idle = HarvestAsked(None if harvest is None else str(harvest), folder(servers), keys, folder(harvest_policy))
+    use = None if harvest is None else str(harvest)
+    idle = HarvestAsked(use, folder(servers), _words_of(harvest_set), folder(harvest_policy))
     idle.refuse(strategy=loaded.config.operation.strategy)
     if is_bill_named(loaded) and KIND not in loaded.config.workload.options:
         refuse_beside_bill({**operation, "harvest": harvest})
@@ -186,6 +186,10 @@ def plan(
 
 
 @_checked
+def _words_of(keys: Options) -> tuple[str, ...]:
+    return tuple(f"{key}={value}" for key, value in (keys or {}).items())
+
+
 def simulate(
     demand: Demand | PlanResult | None = None,
     strategies: Names = None,
@@ -219,6 +223,7 @@ def simulate(
     harvest: str | None = None,
     util: str | Path | None = None,
     servers: str | Path | None = None,
+    harvest_set: Options = None,
     seed: int | None = None,
     now: str | datetime | None = None,
 ) -> SimulationResult:
@@ -262,9 +267,9 @@ def simulate(
         "pool": pool, "divisible": divisible,
     }  # fmt: skip
     idle = None
-    if not (harvest is None and util is None and servers is None):
+    if not (harvest is None and util is None and servers is None and harvest_set is None):
         planned, use = isinstance(demand, PlanResult) or names_plan(demand), None if util is None else str(util)
-        idle = idle_hours_asked(harvest, use, folder(servers), planned=planned)
+        idle = idle_hours_asked(harvest, use, folder(servers), _words_of(harvest_set), planned=planned)
     if isinstance(demand, PlanResult) or names_plan(demand):
         request = FleetRequest(config, cloud_model, seed, not unprofiled, {**beside, "load": loads})
         own = open_fleet(demand, request, at)

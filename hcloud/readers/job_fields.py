@@ -14,8 +14,8 @@ from hcloud.model.running.job import JobOrder, ServiceTarget, TargetKind, in_pie
 from hcloud.model.workload import JobKind
 from hcloud.readers.workloads import limits
 from hcloud.readers.workloads.meanings import KINDS, kind_of
-from hcloud.readers.workloads.tables.clock import clock_seconds
-from hcloud.units import counted_vcpus, parse_duration, parse_milliseconds
+from hcloud.readers.workloads.tables.clock import allowed_clock, clock_seconds
+from hcloud.units import counted_vcpus, parse_duration
 
 DEFAULT_CORES, DEFAULT_MEMORY_MIB = 1000, 512  # ours: what a job asks for that does not say
 _MOST_CORES, _MOST_MEMORY_MIB, _MOST_SERVERS = 100_000, 1 << 30, 10_000
@@ -237,13 +237,13 @@ def _seconds(value: object, allowed: str) -> float:
 
 
 def _with_units(text: str, allowed: str) -> float:
-    """Seconds of a duration as those of traces, of weeks and years, or of milliseconds."""
+    """Seconds of a duration as those of traces, or of years."""
     if (found := clock_seconds(text)) is not None:
         return found
     try:
-        return parse_milliseconds(text) / 1000 if text.endswith("ms") else float(parse_duration(text))
+        return float(parse_duration(text))
     except ValueError:
-        raise FieldError(allowed) from None
+        raise FieldError(allowed_clock(text, allowed)) from None
 
 
 def _expect(value: object) -> float:

@@ -13,6 +13,7 @@ from hcloud.cli.flags import (
     CloudState,
     Configuration,
     Divisible,
+    HarvestKeys,
     HarvestPolicyFile,
     Profiles,
     TraceColumns,
@@ -96,10 +97,7 @@ def plan(
         Path | None,
         typer.Option("--servers", help="With --harvest: the servers of UTIL and their tenants (servers.csv)."),
     ] = None,
-    harvest_set: Annotated[
-        list[str] | None,
-        typer.Option(metavar="KEY=VALUE", help="With --harvest: how UTIL is read, as --set for traces."),
-    ] = None,
+    harvest_set: HarvestKeys = None,
     harvest_policy: HarvestPolicyFile = None,
     detailed_exitcode: Annotated[
         bool, typer.Option("--detailed-exitcode", help="Exit 2 if the plan changes or buys something.")

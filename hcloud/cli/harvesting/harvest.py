@@ -12,6 +12,7 @@ from hcloud.cli.flags import (
     Configuration,
     Divisible,
     Families,
+    HarvestKeys,
     OneMarket,
     OneRegion,
     TraceColumns,
@@ -206,6 +207,7 @@ def replicas(
     servers: ServersOrCentre,
     reimages: Reimages = None,
     util: UtilFile = None,
+    harvest_set: HarvestKeys = None,
     blocks: Annotated[
         str, typer.Option(help="Number of blocks, or a file with one block and its writer per line.")
     ] = "100000",
@@ -243,8 +245,9 @@ def replicas(
     terminal = session(ctx).terminal
     systems = tuple(name.strip() for name in system.split(","))
     asked = ReplicaRequest(
-        servers, reimages, util, blocks, copies, systems, seeds, tuple(group or ()), mean_use, scaling, policy, seed
-    )
+        servers, reimages, util, blocks, copies, systems, seeds, tuple(group or ()), mean_use, scaling, policy, seed,
+        tuple(harvest_set or ()),
+    )  # fmt: skip
     with terminal.progress("placing blocks", 1.0) as advance:
         found = study_replicas(asked, advance)
     if out is not None:
@@ -268,6 +271,7 @@ def audit(
     servers: ServersOrCentre,
     reimages: Reimages = None,
     util: UtilFile = None,
+    harvest_set: HarvestKeys = None,
     least_diverse: Annotated[
         float | None,
         typer.Option(min=0, max=1, help="Exit 3 if a smaller share of blocks has every copy in its own environment."),
@@ -284,7 +288,8 @@ def audit(
     from hcloud.views.harvesting.replicas import audit_sections
 
     terminal = session(ctx).terminal
-    asked = ReplicaRequest(servers, reimages, util, seeds=seeds, policy=policy, seed=seed)
+    keys = tuple(harvest_set or ())
+    asked = ReplicaRequest(servers, reimages, util, seeds=seeds, policy=policy, seed=seed, keys=keys)
     found = audited(asked, placement, least_diverse)
     shown.tell_sections(terminal, found, HarvestAuditDocument.of, audit_sections)
     if found.is_too_alike:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import typer
 from typer.core import TyperGroup
 
-from hcloud.cli.flags import HarvestPolicyFile
+from hcloud.cli.flags import HarvestKeys, HarvestPolicyFile
 from hcloud.cli.groups import CloudFlags, Printed, StateFlags, ToldAt, Verb
 from hcloud.cli.live.operating import advise, compared_costs, work
 from hcloud.cli.main import session
@@ -117,6 +117,7 @@ def run(
     servers: Annotated[
         Path | None, typer.Option(help="With --util: the servers of UTIL and their tenants (servers.csv).")
     ] = None,
+    harvest_set: HarvestKeys = None,
     compiled: Annotated[
         bool | None,
         typer.Option("--compiled/--plain", help="Plain starts faster, decides slower (default: by number of jobs)."),
@@ -138,7 +139,7 @@ def run(
     policy = Policy(strategy_with(strategy, placement, watching), pool, plan, tuple(family or ()))
     source = ctx.get_parameter_source("engine")
     said = engine if source is not None and source.name != "DEFAULT" else None  # else that of the work that goes on
-    beside = BesideServices(harvest, harvest_policy, _history(util, servers, harvest_policy))
+    beside = BesideServices(harvest, harvest_policy, _history(util, servers, harvest_policy, harvest_set))
     file = jobs_file(jobs, columns, of_jobs=engine == LOCAL_ENGINE)
     asked = _replanned(OperateRequest(file, said, policy, limits, follow, probe, beside=beside), replan_window)
     quick = is_worth_compiling(jobs, where.state, where.file) if compiled is None else compiled
@@ -146,15 +147,19 @@ def run(
         work(here, operation, terminal, shown)
 
 
-def _history(util: str | None, servers: Path | None, policy: Path | None) -> Callable[[], UseTypes] | None:
+def _history(
+    util: str | None, servers: Path | None, policy: Path | None, keys: list[str] | None
+) -> Callable[[], UseTypes] | None:
     """What has the use of services in the past by classes."""
     from hcloud.usecases.harvesting.opened import UseRequest, types_of_use
 
     if util is None:
-        if servers is not None:
-            raise UsageError("--servers lists the servers of --util and their tenants", hint="add --util UTIL")
+        if servers is not None or keys:
+            told = "--servers and --harvest-set are of --util: its servers and their tenants, and how it is read"
+            raise UsageError(told, hint="add --util UTIL")
         return None
-    return lambda: types_of_use(UseRequest(util, servers, policy=policy)).types
+    asked = UseRequest(util, servers, keys=tuple(keys or ()), policy=policy, given="--harvest-set")
+    return lambda: types_of_use(asked).types
 
 
 def _replanned(asked: OperateRequest, window: str | None) -> OperateRequest:

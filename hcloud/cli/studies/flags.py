@@ -19,6 +19,7 @@ from hcloud.cli.flags import (
     DropUnplaceable,
     Families,
     FirstSeed,
+    HarvestKeys,
     Interference,
     LargeVcpus,
     OneProvider,
@@ -103,14 +104,16 @@ class IdleFlags:
         Path | None,
         typer.Option("--servers", help="With --harvest: the servers of --util and their tenants (servers.csv)."),
     ] = None
+    harvest_set: HarvestKeys = None
 
     def asked(self, *, planned: bool) -> tuple[AskIdle, tuple[str, ...]] | None:
         """What is asked for, with the histories read; UsageError where that is not whole."""
-        if self.harvest is None and not (self.util or self.servers):
+        if self.harvest is None and not (self.util or self.servers or self.harvest_set):
             return None
         from hcloud.usecases.harvesting.compared import idle_hours_asked
 
-        return idle_hours_asked(self.harvest, self.util, self.servers, planned=planned)
+        keys = tuple(self.harvest_set or ())
+        return idle_hours_asked(self.harvest, self.util, self.servers, keys, planned=planned)
 
 
 @dataclass(frozen=True)

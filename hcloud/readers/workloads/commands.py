@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import json
-import re
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from itertools import pairwise
 from pathlib import Path
 
+from hcloud.errors import HcloudError
 from hcloud.readers.typed import typed_command
 from hcloud.readers.workloads.meanings import as_option, called_columns, plain
-from hcloud.readers.workloads.options import WorkloadOptions
+from hcloud.readers.workloads.options import WorkloadOptions, with_keys
 from hcloud.readers.workloads.source import TraceFile
 
 _BARE_MEMORY = frozenset({"mem", "ram", "mem_req", "mem_request", "req_mem", "memory_request", "max_rss", "maxrss"})
 _FLAGS = ("columns", "decimal")
-_DECIMAL_COMMA = re.compile(rb"[;\t][ ]*-?\d+,\d+[ ]*(?=[;\t\r\n]|$)")
-"""Where a comma does not separate columns."""
 
 
 def with_options(source: TraceFile, options: WorkloadOptions) -> TraceFile:
@@ -31,9 +29,7 @@ def with_options(source: TraceFile, options: WorkloadOptions) -> TraceFile:
 
 def own_command(source: TraceFile, **more: str) -> str:
     """The command that was typed (of Python: ``hcloud plan FILE``) with ``more`` keys of the file's reader, or where
-    these are written in hcloud.yaml; of a table with decimal commas with the key that reads these too."""
-    if _DECIMAL_COMMA.search(source.head):
-        more.setdefault("decimal", ",")
+    these are written in hcloud.yaml."""
     words, keys = typed_command()
     own = bool(words) and keys in ("flags", "--harvest-set")
     command, flag = (words, keys) if own else (source.command, "flags")
@@ -105,14 +101,60 @@ def _both(before: str, more: str) -> dict[str, str]:
     return {**called, **found}
 
 
-def jobs_advice(source: TraceFile, found: Mapping[str, str], names: Iterable[str]) -> str:
-    """The command that reads jobs whose columns were found by meaning. Memory of which a name says no unit is named in
-    it with one, as it would be another demand in another."""
-    bare = next((name for name in names if plain(name) in _BARE_MEMORY), None)
-    if bare is None or "memory" in found:
-        return f"read it with: {own_command(source, columns=as_option(found))}"
-    command = own_command(source, columns=as_option({**found, "memory": bare}), memory_unit="MiB")
-    return f"if {bare} is in MiB (else say GiB or KiB), read it with: {command}"
+class Advice(str):
+    """A hint that ends with the command that reads a file: its keys, and for what files they are right."""
+
+    keys: Mapping[str, str]
+    where: tuple[str, ...]
+
+    def on(self, options: WorkloadOptions) -> WorkloadOptions:
+        """The options with its keys."""
+        columns = as_option(_both(options.columns, self.keys.get("columns", "")), whole=True)
+        return with_keys(options, {**self.keys, "columns": columns})
+
+    def beside(self, more: Advice, source: TraceFile) -> Advice:
+        """The advice with what reading the file so is met with."""
+        both = {**more.keys, **self.keys}
+        if {"columns"} <= self.keys.keys() & more.keys.keys():
+            both["columns"] = as_option(_both(self.keys["columns"], more.keys["columns"]), whole=True)
+        return advice(source, both, *self.where, *more.where)
+
+
+def advice(source: TraceFile, keys: Mapping[str, str], *where: str, told: str = "read it with") -> Advice:
+    """``if A, and if B, read it with: COMMAND``, of what is asked where only the user can know."""
+    command = own_command(source, **keys)
+    said = ", and ".join(f"if {one}" for one in where)
+    found = Advice(f"{said}, {told}: {command}" if said else f"{told}: {command}")
+    found.keys, found.where = keys, where
+    return found
+
+
+def with_the_rest(
+    hint: str, source: TraceFile, options: WorkloadOptions, read: Callable[[WorkloadOptions], object]
+) -> str:
+    """A hint as one command that has all it takes: the file is read with it, and what that is met with is added."""
+    while isinstance(hint, Advice):
+        try:
+            read(hint.on(options))
+        except HcloudError as error:
+            more = error.hint
+        else:
+            return hint
+        if not isinstance(more, Advice) or not set(more.keys) - set(hint.keys):
+            return hint
+        hint = hint.beside(more, source)
+    return hint
+
+
+def jobs_advice(source: TraceFile, found: Mapping[str, str], names: Iterable[str], units: Mapping[str, str]) -> Advice:
+    """The command that reads jobs whose columns were found by meaning, with ``units`` that are likely by what stands
+    there. Memory of which a name says no unit is named in it with one, as it would be another demand in another."""
+    bare = next((name for name in names if plain(name) in _BARE_MEMORY), None) if "memory" not in found else None
+    keys = {"columns": as_option(found if bare is None else {**found, "memory": bare}), **units}
+    where = ["durations are in ms, as its times are (else say s)"] if "duration_unit" in units else []
+    if bare is not None:
+        keys, where = {"memory_unit": "MiB", **keys}, [*where, f"{bare} is in MiB (else say GiB or KiB)"]
+    return advice(source, keys, *where)
 
 
 def _text(value: object) -> str:

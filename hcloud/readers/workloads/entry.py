@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import importlib
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import Protocol, cast
 
-from hcloud.errors import UsageError, did_you_mean
+from hcloud.errors import InputError, UsageError, did_you_mean
 from hcloud.model.workload import Workload
-from hcloud.readers.workloads.commands import with_options
+from hcloud.readers.workloads.commands import with_options, with_the_rest
 from hcloud.readers.workloads.folder import read_folder
 from hcloud.readers.workloads.formats import FORMATS, IN_A_ZONE
 from hcloud.readers.workloads.options import WorkloadOptions
@@ -20,6 +21,7 @@ from hcloud.readers.workloads.tables.delimited import Progress
 DEFAULTS = WorkloadOptions()
 OF_TEXT = ("series", "machines")
 """Formats of text that are read from Parquet too."""
+_TEXTS = {"jobs-parquet": "jobs-csv"}
 OPEN_END = "the last line has no end: read as it is, and cut short perhaps"
 
 
@@ -54,28 +56,51 @@ def check_format(fmt: str) -> None:
 def read_source(
     source: TraceFile, fmt: str = "auto", options: WorkloadOptions = DEFAULTS, progress: Progress | None = None
 ) -> Workload:
-    """Read a file that is open."""
+    """Read a file that is open; a refusal has the one command that reads it, where there is one."""
     source = with_options(source, options)
-    name = format_of(source, options) if fmt == "auto" else fmt
+    try:
+        return _read(source, fmt, options, progress)
+    except InputError as error:
+        error.hint = with_the_rest(error.hint, source, options, lambda more: _read(source, fmt, more))
+        raise
+
+
+def check_zone(name: str, options: WorkloadOptions) -> None:
+    """UsageError for a zone of times that are not read in one."""
     if options.zone and name not in IN_A_ZONE:
         hint = "write them with their own, as 2026-11-01T10:00:00+01:00"
         raise UsageError(f"zone: times of {name} are not read in a zone", hint=hint)
-    module = importlib.import_module(f"hcloud.readers.workloads.formats.{FORMATS[name].module}")
-    reader = cast("Reader", module)
-    if source.head.startswith(PARQUET) and name in OF_TEXT:
-        from hcloud.readers.workloads.formats.usage.parquet_text import as_text
 
-        with as_text(source) as text:
-            workload = reader.read(text, options, progress)
-        return replace(workload, provenance=replace(workload.provenance, digest=source.digest()))
-    if name == "jobs-csv" and source.head.lstrip().startswith((b"{", b"[")):
-        from hcloud.readers.workloads.formats.jobs.json_text import json_as_text
 
-        with json_as_text(source) as text:
-            workload = reader.read(text, options, progress)
-        return replace(workload, provenance=replace(workload.provenance, digest=source.digest()))
-    workload = reader.read(source, options, progress)
+def _read(source: TraceFile, fmt: str, options: WorkloadOptions, progress: Progress | None = None) -> Workload:
+    name = format_of(source, options) if fmt == "auto" else fmt
+    check_zone(name, options)
+    made = _as_text(source, name, options)
+    if made is not None:
+        with made as text:
+            workload = _reader(_TEXTS.get(name, name)).read(text, options, progress)
+        return replace(workload, provenance=replace(workload.provenance, digest=source.digest(), format=name))
+    workload = _reader(name).read(source, options, progress)
     if not source.open_end:
         return workload
     provenance = workload.provenance
     return replace(workload, provenance=replace(provenance, repaired={**provenance.repaired, OPEN_END: 1}))
+
+
+def _reader(name: str) -> Reader:
+    return cast("Reader", importlib.import_module(f"hcloud.readers.workloads.formats.{FORMATS[name].module}"))
+
+
+def _as_text(source: TraceFile, name: str, options: WorkloadOptions) -> AbstractContextManager[TraceFile] | None:
+    """The table in a file of another kind as text, where it is read so: JSON, and Parquet of series, or of jobs with
+    texts where numbers and times are."""
+    if name == "jobs-csv" and source.head.lstrip().startswith((b"{", b"[")):
+        from hcloud.readers.workloads.formats.jobs.json_text import json_as_text
+
+        return json_as_text(source)
+    if not source.head.startswith(PARQUET) or name not in (*OF_TEXT, *_TEXTS):
+        return None
+    from hcloud.readers.workloads.formats.jobs.own_parquet import has_texts
+    from hcloud.readers.workloads.formats.usage.parquet_text import as_text
+
+    return as_text(source) if name in OF_TEXT or has_texts(source, options) else None

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
 from hcloud.errors import InputError, Problem
 
 ENOUGH = 1000
@@ -39,6 +44,24 @@ class Findings:
         plural = "" if number == 1 else "s"
         shown = f" ({len(self.problems):,} of them named)" if self.alike else ""
         return InputError(message or f"{self.file}: {count} problem{plural}{shown}", self.problems)
+
+
+_LINE = re.compile(r"\bline (\d+)\b")
+
+
+@contextmanager
+def told_of(word: str, header: str) -> Iterator[None]:
+    """What is said of lines of a table that was made of another file, said of its rows (a ``word`` as job) or of the
+    names of its columns."""
+
+    def renamed(said: str) -> str:
+        return _LINE.sub(lambda line: f"{word} {int(line[1]) - 1}" if int(line[1]) > 1 else header, said)
+
+    try:
+        yield
+    except InputError as error:
+        problems = [replace(one, where=renamed(one.where), allowed=renamed(one.allowed)) for one in error.problems]
+        raise InputError(renamed(str(error.args[0])), problems, hint=error.hint) from None
 
 
 def shown(text: str) -> str:

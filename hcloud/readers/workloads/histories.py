@@ -14,8 +14,8 @@ import numpy as np
 
 from hcloud.errors import InputError
 from hcloud.model.workload import Jobs, Modelled
-from hcloud.readers.workloads.commands import own_command, with_options
-from hcloud.readers.workloads.entry import DEFAULTS, OF_TEXT, check_format
+from hcloud.readers.workloads.commands import advice, with_options, with_the_rest
+from hcloud.readers.workloads.entry import DEFAULTS, OF_TEXT, check_format, check_zone
 from hcloud.readers.workloads.findings import Findings
 from hcloud.readers.workloads.folder import files_with_formats
 from hcloud.readers.workloads.formats import FORMATS
@@ -75,17 +75,32 @@ def read_histories(
     check_format(fmt)
     with spooled(path) as (file, name):
         if file.is_dir():
-            found = [_histories(source, known, options) for source, known in files_with_formats(file, fmt, options)]
+            files = files_with_formats(file, fmt, options)
+            found = [_histories(_of_verb(source), known, options) for source, known in files]
             return _together(str(path), [_named_by_file(one) for one in found])
-        source = with_options(open_source(file, name), options)
-        return _histories(source, format_of(source, options) if fmt == "auto" else fmt, options, progress)
+        source = _of_verb(with_options(open_source(file, name), options))
+        try:
+            return _of_file(source, fmt, options, progress)
+        except InputError as error:
+            error.hint = with_the_rest(error.hint, source, options, lambda more: _of_file(source, fmt, more).refuse())
+            raise
+
+
+def _of_verb(source: TraceFile) -> TraceFile:
+    return replace(source, command=(*_VERB, *source.command[2:]))
+
+
+def _of_file(
+    source: TraceFile, fmt: str, options: WorkloadOptions, progress: Progress | None = None
+) -> MachineHistories:
+    return _histories(source, format_of(source, options) if fmt == "auto" else fmt, options, progress)
 
 
 def _histories(
     source: TraceFile, fmt: str, options: WorkloadOptions, progress: Progress | None = None
 ) -> MachineHistories:
-    source = replace(source, command=(*_VERB, *source.command[2:]))
     fmt = _TABLES.get(fmt, fmt)
+    check_zone(fmt, options)
     module = importlib.import_module(f"hcloud.readers.workloads.formats.{FORMATS[fmt].module}")
     if not hasattr(module, "measured"):
         return _of_a_whole(source, module.read(source, options, progress), options)
@@ -136,8 +151,7 @@ def _parts(
     most = max(float(one.values.max()) for one in series)
     likely, hint = "percent" if most <= 100 else "cores", ""
     if most > 1.0:
-        command = own_command(source, series_value=likely)
-        hint = f"if the values are {likely} (the largest is {most:g}), read it with: {command}"
+        hint = advice(source, {"series_value": likely}, f"the values are {likely} (the largest is {most:g})")
     return "fraction", [Modelled("use", "fractions of a machine, since no value is above 1", "series_value")], hint
 
 

@@ -26,7 +26,7 @@ KindName = Literal["batch", "service"]
 BinPoint = Literal["midpoint", "lower", "upper"]
 FetchedDemand = Literal["provisioned", "used"]
 Begin = Literal["start", "submit"]
-OpenEnds = Literal["refuse", "run"]
+OpenEnds = Literal["refuse", "run", "leave-out"]
 Dates = Literal["year-first", "day-first", "month-first"]
 CensoredPoint = Literal["lower", "midpoint", "upper", "record-end"]
 
@@ -40,7 +40,8 @@ class WorkloadOptions:
         input leaves out. ``extra_columns`` refuses or ignores columns the format does not know. ``max_rows`` bounds
         what is read. ``vcpus_per_core`` vCPUs stand for each CPU of a job: 2 where a trace counts physical cores.
         ``begin`` says from when a job counts in demand: from the recorded start, where there is one, or from its
-        submission. ``open_ends`` says that jobs without an end still run: they count up to the newest time in the file.
+        submission. ``open_ends`` says that jobs without an end still ``run``: they count up to the newest time in the
+        file; or ``leave-out``: those without a start, an end or a duration never ran.
         ``requires`` takes only jobs that require just that of their machine (``type=c5*``; the column ``requires``), or
         ``nothing``, or ``anything``: for a plan of each part.
     Tables
@@ -57,7 +58,7 @@ class WorkloadOptions:
         timestamps, ``request_step_seconds`` the bin of single requests. A gap in the timestamps of at most
         ``max_gap_seconds`` holds the value before it, a longer one is an error (in an answer of monitoring the machine
         was off). ``batch_share`` of the demand is batch.
-    Tables of jobs, Slurm
+    Tables, Slurm
         ``zone`` is the time zone of times that name none, as ``Europe/Berlin``: sacct writes local ones (else UTC).
         ``dates`` of tables says what comes first: ``day-first`` of ``31.10.2026``, ``month-first`` of ``10/31/2026``.
     SWIM

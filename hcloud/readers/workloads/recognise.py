@@ -7,13 +7,15 @@ from collections.abc import Sequence
 
 from hcloud.errors import InputError
 from hcloud.model.files import check_sort
-from hcloud.readers.workloads.commands import jobs_advice, own_command
+from hcloud.readers.workloads.commands import advice, jobs_advice
 from hcloud.readers.workloads.findings import shown
 from hcloud.readers.workloads.formats import FORMATS
+from hcloud.readers.workloads.formats.jobs.json_text import json_as_text
 from hcloud.readers.workloads.formats.jobs.slurm import COMMAND as SACCT
 from hcloud.readers.workloads.formats.jobs.slurm import is_sacct
 from hcloud.readers.workloads.formats.usage.machine_columns import is_machines
 from hcloud.readers.workloads.meanings import (
+    JOBS,
     OF_SERIES_ONLY,
     SERIES,
     VALUES,
@@ -25,7 +27,13 @@ from hcloud.readers.workloads.meanings import (
 )
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.source import TraceFile
-from hcloud.readers.workloads.tables.delimited import Header, columns_of_jobs, header_names
+from hcloud.readers.workloads.tables.delimited import (
+    Header,
+    columns_of_jobs,
+    header_names,
+    is_of_machines,
+    likely_units,
+)
 
 PARQUET = b"PAR1"
 _COMPANIONS = (
@@ -51,7 +59,7 @@ def recognise(source: TraceFile) -> str:
         return _parquet(source)
     first = source.head.split(b"\n", 1)[0].decode("utf-8", "replace").removesuffix("\r")
     header = _header(source)
-    if (found := _object(source.head) or _table(first, header)) is not None:
+    if (found := _object(source.head) or _table(source, first, header)) is not None:
         return "machines" if found == "series" and _in_percent(source, header) else found
     for pattern, what in _COMPANIONS:
         if pattern.match(first):
@@ -60,7 +68,7 @@ def recognise(source: TraceFile) -> str:
     if source.head.lstrip()[:1] in (b"{", b"["):
         if {"submit", "duration"} <= set(_keys(source)) or {"submit", "end"} <= set(_keys(source)):
             return "jobs-csv"
-        raise unknown_json(source)
+        raise _unknown_json(source)
     if header is not None and len([*filter(None, header.names)]) > 1 and all(map(_A_NAME.fullmatch, header.names)):
         if {"submit", "duration"} & set(header.names):
             return "jobs-csv"  # which says what is wrong with each column
@@ -86,7 +94,7 @@ def _object(head: bytes) -> str | None:
     return next(fits, None)
 
 
-def _table(first: str, header: Header | None) -> str | None:
+def _table(source: TraceFile, first: str, header: Header | None) -> str | None:
     """The format whose header, or else first line, this is."""
     names = set(header.names) if header is not None else {first.strip().strip('"')}
     if is_sacct(names):
@@ -94,9 +102,17 @@ def _table(first: str, header: Header | None) -> str | None:
     for name, known in reversed(FORMATS.items()):
         if any(needed <= names for needed in known.headers) and (name != "series" or _is_series(names)):
             return name
-    if header is not None and is_machines(header.names) and not is_jobs(job_columns(header.names)):
+    if header is not None and is_machines(header.names) and not _is_rather_jobs(source, header.names):
         return "machines"
     return next((n for n, known in reversed(FORMATS.items()) if any(p.match(first) for p in known.lines)), None)
+
+
+def _is_rather_jobs(source: TraceFile, names: Sequence[str]) -> bool:
+    """Whether a table that may be of machines is one of jobs: unless it has the use of a machine at a time, beside
+    which a duration is no job's."""
+    jobs, series = meant(names, JOBS), meant(names, SERIES)
+    is_use = {"name", "value"} <= set(series) and not {"submit", "start"} & set(jobs)
+    return is_jobs(job_columns(names)) and not (is_use and is_of_machines(source, names, series))
 
 
 def _in_percent(source: TraceFile, header: Header | None) -> bool:
@@ -124,13 +140,13 @@ def _parquet(source: TraceFile) -> str:
         return "jobs-parquet"
     if "timestamp" in names and _is_series(set(names)):
         return "series"
-    if is_machines(names) and not is_jobs(job_columns(names)):
+    if is_machines(names) and not _is_rather_jobs(source, names):
         return "machines"
     raise unknown_table(source, names)
 
 
 _FORMATS = "'hcloud workload --help' lists the formats, docs/reference/formats.md has an example of each"
-_NAMES = 12
+_NAMES, _LOOK = 12, 1000
 _KEY = re.compile(rb'"([A-Za-z_][\w.-]{0,40})"\s*:')
 _OTHER_JSON: tuple[tuple[frozenset[str], str, str], ...] = tuple(
     (frozenset(keys.split()), nearest, command)
@@ -163,9 +179,11 @@ _OTHER_JSON: tuple[tuple[frozenset[str], str, str], ...] = tuple(
     )
 )
 
-_OF_BATCH = frozenset({"jobArn", "memory"})
-"""What AWS Batch has, which counts memory in MiB."""
 _KUBECTL = "kubectl get pods -A -o json > pods.json"
+_LSF = (
+    """awk 'BEGIN {print "submit,start,end,cores"} $1 == "\\"JOB_FINISH\\"" && $11 {print $8 "," $11 "," $3 "," $7}'"""
+    " lsb.acct > jobs.csv"
+)
 _CLOUDWATCH = "ask for JSON: aws cloudwatch get-metric-data --output json, or get-metric-statistics"
 _OTHER_TEXT: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
     (re.compile(pattern), nearest, command)
@@ -177,6 +195,7 @@ _OTHER_TEXT: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
             f"{SACCT} > jobs.txt",
         ),
         (r"(NAMESPACE|NAME)\s+\S", "kubectl's table, without times and requests (pods)", _KUBECTL),
+        (r'"JOB_FINISH"|Accounting information about jobs', "LSF's accounting (jobs-csv), once it is a table", _LSF),
         (r"apiVersion: ", "kubectl's YAML; as JSON (pods) it is read", _KUBECTL),
         (r"(Datapoints|MetricDataResults|Messages|Label):", "CloudWatch's answer (monitoring) as YAML", _CLOUDWATCH),
         (r"-{8}|METRICDATARESULTS|CPUUtilization\s*$", "CloudWatch's answer (monitoring) as text", _CLOUDWATCH),
@@ -197,12 +216,12 @@ def unknown_table(source: TraceFile, names: Sequence[str]) -> InputError:
         return unknown_text(source, f"{names[0]},")
     value = next((name for name in VALUES if name in series), None)
     if is_jobs(jobs):
-        told = jobs_advice(source, jobs, names)
-        return _refusal(source, table, _first_missing(names, ("submit", "duration")), told)
+        read = jobs_advice(source, jobs, names, likely_units(source, jobs, names))
+        return _refusal(source, table, _first_missing(names, ("submit", "duration")), read)
     if "timestamp" in series and value is not None:
         columns = {mine: series[mine] for mine in ("timestamp", "name", value, "memory") if mine in series}
-        told = f"read it with: {own_command(source, columns=as_option(columns, whole=True))}"
-        return _refusal(source, "a series (machines)", _first_missing(names, ("timestamp", "value")), told)
+        read = advice(source, {"columns": as_option(columns, whole=True)})
+        return _refusal(source, "a series (machines)", _first_missing(names, ("timestamp", "value")), read)
     if "submit" in jobs and ("cores" in jobs or "id" in jobs or "memory" in jobs):
         given = as_option(jobs)
         told = f"say which holds it: --columns {given + ',' if given else ''}duration=NAME (or end=NAME)"
@@ -212,8 +231,9 @@ def unknown_table(source: TraceFile, names: Sequence[str]) -> InputError:
         told = f"say which holds the times: --columns timestamp=NAME,{given}; its columns: {_listed(names)}"
         return _refusal(source, "a series (machines)", "timestamp", told)
     told = (
-        "of jobs say --columns submit=NAME,duration=NAME (or end=NAME), of use over time --columns timestamp=NAME,"
-        f"value=NAME; its columns: {_listed(names)}"
+        "of jobs say --columns submit=NAME,duration=NAME (or end=NAME), with cores=NAME, memory=NAME and id=NAME where"
+        " it has them, of use over time --columns timestamp=NAME,value=NAME, with name=NAME of machines; its columns: "
+        f"{_listed(names)}"
     )
     return _refusal(source, table, "submit", told)
 
@@ -223,18 +243,17 @@ def _keys(source: TraceFile) -> list[str]:
     return list(dict.fromkeys(key.decode() for key in _KEY.findall(source.head)))
 
 
-def unknown_json(source: TraceFile) -> InputError:
+def _unknown_json(source: TraceFile) -> InputError:
     """The refusal of JSON that is of no known shape."""
     keys = _keys(source)
     words = set(keys) | {word for word in ("vector",) if f'"{word}"'.encode() in source.head}
-    jobs = job_columns(sorted(keys, key=lambda key: not key.lower().endswith("id")))
-    for needed, nearest, advice in _OTHER_JSON:
+    jobs = job_columns(keys)
+    for needed, nearest, hint in _OTHER_JSON:
         if needed <= words and not ("jobs" in needed and is_jobs(jobs)):
-            return InputError(f"{source.name}: is JSON of no format that is read; nearest is {nearest}", hint=advice)
-    if is_jobs(jobs):
-        more = {"memory_unit": "MiB"} if words >= _OF_BATCH else {}
-        told = f"read it with: {own_command(source, columns=as_option(jobs), **more)}"
-        return _refusal(source, "a table of jobs (jobs-csv)", _first_missing(keys, ("submit", "duration")), told)
+            return InputError(f"{source.name}: is JSON of no format that is read; nearest is {nearest}", hint=hint)
+    if "submit" in jobs:
+        with json_as_text(source) as text:
+            return unknown_table(text, header_names(text).names)
     return InputError(
         f"{source.name}: is JSON of no format that is read; its keys: {_listed(keys) or 'none'}",
         hint="JSON of CloudWatch, Prometheus, Google and Azure Monitor, sacct and kubectl get pods is read; "
@@ -244,8 +263,9 @@ def unknown_json(source: TraceFile) -> InputError:
 
 def unknown_text(source: TraceFile, first: str) -> InputError:
     """The refusal of text that is no table with a header."""
+    begin = first.strip() or source.head[:_LOOK].decode("utf-8", "replace").strip()
     for pattern, nearest, command in _OTHER_TEXT:
-        if pattern.match(first):
+        if pattern.match(begin):
             return InputError(f"{source.name}: the format is not recognised; nearest is {nearest}", hint=command)
     return InputError(
         f"{source.name}: the format is not recognised; line 1 begins with {shown(first)}",

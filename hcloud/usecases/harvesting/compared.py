@@ -34,7 +34,7 @@ def switches(stated: str) -> tuple[str, ...]:
 
 
 def idle_hours_asked(
-    harvest: str | None, util: str | None, servers: Path | None, *, planned: bool
+    harvest: str | None, util: str | None, servers: Path | None, keys: tuple[str, ...] = (), *, planned: bool
 ) -> tuple[AskIdle, tuple[str, ...]]:
     """The histories that are named, read, and whether runs are with idle hours or without; UsageError where that is not
     whole, or a plan is simulated."""
@@ -43,7 +43,7 @@ def idle_hours_asked(
     if planned:
         raise UsageError("--harvest: the plan already sets that", hint="name the trace instead of the plan")
     which = switches(harvest)
-    return idle_hours(UseRequest(util, servers)), which
+    return idle_hours(UseRequest(util, servers, keys=keys, given="--harvest-set")), which
 
 
 def compare_with_idle_hours(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -28,8 +27,6 @@ if TYPE_CHECKING:
 
 WEEK_DAYS, DAY = 7, 86_400
 WITHOUT = "leave out --harvest: no history is needed then"
-AS_SET = re.compile(r"read it with: hcloud harvest types \S+ --set \S+")
-BY_HAND = "write them as fractions of a machine, 0 to 1"
 NAMED = 5
 WHATEVER = JobSizes(np.zeros(1), np.ones(1))
 """Batch that can be split."""
@@ -50,9 +47,6 @@ def idle_hours(request: UseRequest) -> AskIdle:
         opened = open_use(request)
     except EvidenceError as error:
         raise EvidenceError(str(error), hint=WITHOUT) from None
-    except InputError as error:
-        error.hint = AS_SET.sub(BY_HAND, error.hint)
-        raise
     if opened.histories.days < WEEK_DAYS:
         raise EvidenceError(
             f"{opened.name}: {format_span(opened.histories.days * DAY)} of use; a plan counts on idle"

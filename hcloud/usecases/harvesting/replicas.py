@@ -73,6 +73,7 @@ class ReplicaRequest:
     scaling: Scaling = Scaling.LINEAR
     policy: Path | None = None
     seed: int = 0
+    keys: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +124,8 @@ def open_replicas(request: ReplicaRequest) -> OpenedReplicas:
     many = len(servers.tenants.names)
     peak, busy, step = np.ones(many), np.zeros((0, many), np.bool_), 0.0
     if request.util is not None:
-        asked = UseRequest(request.util, Path(request.servers), policy=request.policy)
+        named = Path(request.servers)
+        asked = UseRequest(request.util, named, keys=request.keys, policy=request.policy, given="--harvest-set")
         peak, busy, step = _by_use(open_use(asked).histories, servers, policy, request)
     return OpenedReplicas(
         servers.file, ReplicaPool(servers, policy, rate, peak, busy, request.copies, request.groups, step), None, log

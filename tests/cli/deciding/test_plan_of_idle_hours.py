@@ -294,3 +294,14 @@ def test_jobs_that_no_server_has_room_for_are_those_of_the_strategy(pool: Path, 
     assert ([idle["batch_jobs"] for idle in found], asked) == ([9, 9], [1, 9])
     assert (made["name"], found[0]["rounds"] >= 1) == ("HM, idle hours", True)
     assert run([*words, "--journal", "j.jsonl"]) == 64
+
+
+@pytest.mark.parametrize("verb", ["compare", "simulate"])
+def test_the_advice_on_a_history_is_the_users_own_command(verb: str, pool: Path, capsys: Capture) -> None:
+    """It said to write fractions by hand."""
+    util_csv(Path("percent.csv"), {"web": 100 * daily(8)})
+    words = [verb, "trace.csv", "-s", "HC", "--window", "1d", "--harvest", "on", "--util", "percent.csv", *NOW]
+    assert run(words) == 1
+    command = capsys.readouterr().err.partition("read it with: hcloud ")[2].split()
+    assert command == [*words, "--harvest-set", "series_value=percent"]
+    assert run(command) == 0

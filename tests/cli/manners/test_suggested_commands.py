@@ -112,12 +112,13 @@ BATCH = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("form", ["lines", "list", "answer"])
+@pytest.mark.parametrize("form", ["lines", "list", "answer", "page"])
 def test_jobs_of_aws_batch_as_json_are_read_by_the_command_that_is_printed(
     form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     jobs = [{**job, "stoppedAt": 1_793_523_660_000} for job in BATCH]
-    texts = {"lines": "\n".join(map(json.dumps, jobs)), "list": json.dumps(jobs), "answer": json.dumps({"jobs": jobs})}
+    texts = {"lines": "\n".join(map(json.dumps, jobs)), "list": json.dumps(jobs), "answer": json.dumps({"jobs": jobs}),
+             "page": json.dumps({"data": {"jobs": jobs, "more": False}, "next": None, "ids": [1, 2]})}  # fmt: skip
     path = tmp_path / "jobs.json"
     path.write_text(texts[form] + "\n")
     said = refused(["workload", "show", str(path), "-o", "json"], capsys)
@@ -126,6 +127,40 @@ def test_jobs_of_aws_batch_as_json_are_read_by_the_command_that_is_printed(
     figures = json.loads(capsys.readouterr().out)["figures"]
     assert (figures["entries"], figures["core_hours"], figures["peak_at_once_cores"]) == (3, 6.0, 6.0)
     assert figures["mean_memory_gib"] == pytest.approx(6.0, rel=0.02)  # means of 5 min
+
+
+def test_json_with_several_lists_is_met_with_their_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "jobs.json"
+    job = {"startedAt": 0, "stoppedAt": 60}
+    path.write_text(json.dumps({"data": {"jobs": [job]}, "nodes": [{"name": "a"}]}))
+    said = refused(["workload", "show", str(path)], capsys)
+    assert "several lists of objects: data.jobs, nodes; keep one, as jq .data.jobs does" in said
+
+
+def test_durations_beside_times_in_milliseconds_are_taken_for_such(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Builds of Jenkins were read as a thousand times as long."""
+    builds = [{"id": str(n), "timestamp": 1_793_491_200_000 + n, "duration": 1_800_000} for n in range(4)]
+    path = tmp_path / "jobs.json"
+    path.write_text(json.dumps({"name": "x", "number": 4, "builds": builds}))
+    said = refused(["workload", "show", str(path)], capsys)
+    assert "if durations are in ms, as its times are (else say s), read it with: " in said
+    assert run([*shlex.split(said.partition("read it with: hcloud ")[2]), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["figures"]["core_hours"] == 2.0
+
+
+def test_what_aws_batch_asks_for_in_a_list_is_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of jobs with resourceRequirements the vCPUs were not seen: each counted as one."""
+    asks = [{"type": "VCPU", "value": "4"}, {"type": "MEMORY", "value": "2048"}]
+    jobs = [{**job, "stoppedAt": 1_793_523_660_000, "container": {"resourceRequirements": asks}} for job in BATCH]
+    path = tmp_path / "jobs.json"
+    path.write_text(json.dumps({"jobs": jobs}))
+    command = refused(["workload", "show", str(path)], capsys).partition("read it with: hcloud ")[2]
+    assert run([*shlex.split(command), "--json"]) == 0
+    figures = json.loads(capsys.readouterr().out)["figures"]
+    assert figures["core_hours"] == 12.0
+    assert figures["mean_memory_gib"] == pytest.approx(6.0, rel=0.02)
 
 
 WEEK = "start;end;cpus\n" + "".join(f"2026-11-{d:02}T00:00;2026-11-{d:02}T09:00;1,5\n" for d in range(1, 15))
@@ -222,6 +257,8 @@ def test_a_parquet_table_of_other_names(tmp_path: Path, capsys: pytest.CaptureFi
         (b"PAR1", "damaged Parquet file", ""),
         (b"JobID     JobName  State\n-----\n", "nearest is sacct's list in columns of fixed width", "sacct -P"),
         (b"             JOBID PARTITION\n", "a list of squeue, without times", "sacct -P"),
+        (b'"JOB_FINISH" "10.1" 1795863660 201 1001 0 4 1795860000 0 0 1795860060 "ann"\n', "LSF's accounting", "awk"),
+        (b"\nAccounting information about jobs that are:\n", "LSF's accounting", "lsb.acct > jobs.csv"),
         (b"NAMESPACE   NAME   READY\n", "kubectl's table", "kubectl get pods -A -o json"),
         (b"apiVersion: v1\nitems:\n", "kubectl's YAML", "kubectl get pods -A -o json"),
         (b"CPUUtilization\nDATAPOINTS\t1\n", "CloudWatch's answer (monitoring) as text", "--output json"),

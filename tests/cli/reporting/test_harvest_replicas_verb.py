@@ -205,3 +205,16 @@ def test_scenarios_are_centres_by_name_with_use_and_reimages_of_their_own(pool: 
     told = document(capsys, "types", "scenario:centre-0", *NOW)
     assert told["trust"]["alike"] >= 0.8
     assert {c["pattern"] for c in told["classes"]} == {"periodic", "constant", "unpredictable"}
+
+
+def test_the_advice_on_the_use_of_servers_is_the_users_own_command(pool: Path, capsys: Capture) -> None:
+    """It was 'hcloud harvest types', whose keys these verbs did not have."""
+    util_csv(Path("percent.csv"), {f"t{at}": 100 * daily(14) for at in range(27)})
+    document(capsys, "replicas", *KNOWN, *FEW, "--out", "placement.jsonl")
+    for verb in (["replicas", *FEW], ["audit", "placement.jsonl", *NOW]):
+        words = ["harvest", *verb, *KNOWN, "--util", "percent.csv"]
+        assert run(words) == 1
+        command = capsys.readouterr().err.partition("read it with: hcloud ")[2].split()
+        assert command == [*words, "--harvest-set", "series_value=percent"]
+        assert run(command) == 0
+        capsys.readouterr()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,7 +15,7 @@ from pyarrow import csv, parquet
 from hcloud.errors import InputError, UsageError
 from hcloud.model.workload import Demand, Jobs
 from hcloud.readers.workloads.entry import read_workload
-from hcloud.readers.workloads.formats.jobs.jobs_table import STILL_RUNS
+from hcloud.readers.workloads.formats.jobs.jobs_table import NEVER_RAN, STILL_RUNS
 from hcloud.readers.workloads.options import WorkloadOptions, with_keys
 
 ROWS = "1,2026-11-01T08:00:00,2026-11-01T09:00:00,4,x\n2,2026-11-01T08:30:00,2026-11-01T10:00:00,2,y\n"
@@ -141,7 +142,8 @@ def duration_file(path: Path, name: str, cells: list[str]) -> Path:
 CLOCKS = {
     "01:34:00": 5640.0, "1-02:03:04": 93_784.0, "0 days 00:00:01.500000": 1.5, "1 day, 2:03:04": 93_784.0,
     "90m": 5400.0, "1h30m": 5400.0, "1.5h": 5400.0, "2 hours 5 minutes": 7500.0, "1d 2h": 93_600.0, "45 s": 45.0,
-    "PT1H30M": 5400.0, "P1DT0.5S": 86_400.5,
+    "PT1H30M": 5400.0, "P1DT0.5S": 86_400.5, "P2W": 1_209_600.0, "1w": 604_800.0, "500ms": 0.5, "2 Days": 172_800.0,
+    "1h30": 5400.0, "1 hour, 5 minutes and 3 seconds": 3903.0, "1H30M": 5400.0,
 }  # fmt: skip
 
 
@@ -174,6 +176,15 @@ def test_a_duration_that_may_be_several_among_those_on_a_clock_is_refused(tmp_pa
     with pytest.raises(InputError, match="a duration as 01:34:00, 1-02:03:04, 90m") as caught:
         jobs(path)
     assert [problem.value for problem in caught.value.problems] == [repr(odd)]
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_durations_that_may_be_minutes_or_months_are_asked_about(tmp_path: Path, form: str) -> None:
+    path = duration_file(tmp_path / f"jobs.{form}", "duration", ["90M", "2h"])
+    with pytest.raises(InputError, match=r"'90M' .*write 90m of minutes") as caught:
+        jobs(path)
+    assert caught.value.hint == f"if M is minutes, read it with: hcloud plan {path} --set duration_unit=min"
+    assert jobs(path, duration_unit="min").duration.tolist() == [5400.0, 7200.0]
 
 
 def test_a_number_among_durations_of_two_is_refused(tmp_path: Path) -> None:
@@ -269,6 +280,33 @@ def test_jobs_without_an_end_are_refused_with_the_option_that_says_they_run(tmp_
     assert isinstance(jobs, Jobs)
     assert jobs.duration.tolist() == [24 * 3600, 18 * 3600, 16 * 3600]
     assert jobs.provenance.repaired[STILL_RUNS] == 2
+
+
+NEVER_BEGAN = """id,submit,start,end,duration
+a,2026-10-01T00:00:00Z,2026-10-01T00:10:00Z,2026-10-01T01:10:00Z,3600
+b,2026-10-01T00:00:00Z,,2026-10-01T02:00:00Z,
+c,2026-10-01T00:00:00Z,,,
+d,2026-10-01T00:00:00Z,2026-10-01T00:40:00Z,,
+"""
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_jobs_that_never_began_are_left_out_where_that_is_said(tmp_path: Path, suffix: str) -> None:
+    """Of a table with durations there was no way but to take them out by hand."""
+    path = tmp_path / f"jobs{suffix}"
+    path.write_text(NEVER_BEGAN, encoding="utf-8")
+    if suffix == ".parquet":
+        parquet.write_table(csv.read_csv(tmp_path / "jobs.parquet"), path)
+    with pytest.raises(InputError) as caught:
+        jobs(path, "id=id,submit=submit,start=start,duration=duration")
+    assert caught.value.hint.startswith("if jobs without a duration never ran, read it with: ")
+    assert "--set open_ends=leave-out" in caught.value.hint
+    for columns in ("submit=submit,start=start,duration=duration", "submit=submit,start=start,end=end"):
+        found = jobs(path, columns, open_ends="leave-out")
+        assert (found.duration.tolist(), found.provenance.left_out) == ([3600], {NEVER_RAN: 3})
+    running = jobs(path, "submit=submit,start=start,end=end", open_ends="run")
+    assert running.duration.tolist() == [3600, 7200, 4800], "b counts from its submission, c waits, d still runs"
+    assert running.provenance.left_out == {NEVER_RAN: 1}
 
 
 STATED = "submit,duration,causes,tolerates\n0,10,1 2 3 4 5 6 7 8 9 10,{}\n5,10,,\n"
@@ -393,6 +431,25 @@ def test_dates_that_begin_with_no_year_are_read_by_the_command_that_is_named(
     first = datetime.strptime(cells[0].split()[0], form).replace(tzinfo=ZoneInfo("Europe/Berlin"))
     assert datetime.fromtimestamp(found.submit[0], ZoneInfo("Europe/Berlin")).date() == first.date()
     assert found.duration.tolist() == [60.0, 60.0]
+
+
+@pytest.mark.parametrize("form", ["csv", "json"])
+def test_one_command_has_all_that_a_file_needs(tmp_path: Path, form: str) -> None:
+    """It had the columns; the command that had been copied was then refused for the dates."""
+    path = tmp_path / f"jobs.{form}"
+    rows = [("a", "02.11.2026 10:00", "", "2048"), ("b", "03.11.2026 10:00", "03.11.2026 12:00", "1024")]
+    if form == "csv":
+        path.write_text("job;queued;finished;mem\n" + "".join(";".join(row) + "\n" for row in rows))
+    else:
+        path.write_text(json.dumps([dict(zip(("job", "queued", "finished", "mem"), row, strict=True)) for row in rows]))
+    with pytest.raises(InputError) as caught:
+        read_workload(path)
+    words = shlex.split(caught.value.hint.partition("read it with: ")[2])
+    keys = dict(word.split("=", 1) for word in words if word.startswith(("dates", "open_ends", "memory_unit")))
+    found = jobs(path, words[words.index("--columns") + 1], **keys)
+    assert (found.duration.tolist(), found.memory.tolist()) == ([93_600.0, 7200.0], [2.0, 1.0])
+    told = ("mem is in MiB (else", "the day comes first (else", "jobs without an end still run")
+    assert all(f"if {one}" in caught.value.hint for one in told)
 
 
 def test_a_day_that_does_not_exist_or_the_other_order_is_refused(tmp_path: Path) -> None:

@@ -313,7 +313,7 @@ def test_many_different_labels(tmp_path: Path) -> None:
         ({"submit": [0.0, float("nan")], "duration": [1.0, 1.0]}, "row 2, column submit"),
         ({"submit": [0.0, 1.0], "duration": [1.0, float("inf")]}, "row 2, column duration"),
         ({"submit": [0, None], "duration": [1.0, 1.0]}, "must not be empty"),
-        ({"submit": ["0", "1"], "duration": [1.0, 1.0]}, "column submit holds string"),
+        ({"submit": ["0", "x"], "duration": [1.0, 1.0]}, "row 2, column submit: 'x'"),
         ({"submit": [0, 1], "duration": [True, False]}, "column duration holds bool"),
         ({"submit": [0, 1], "druation": [1, 1]}, "did you mean duration?"),
         ({"submit": [0, 1], "duration": [1, 1], "kind": ["batch", "other"]}, "row 2, column kind"),

@@ -8,6 +8,8 @@ import io
 import json
 import sys
 import tempfile
+from datetime import UTC, date, datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import cast
 
@@ -273,3 +275,46 @@ def test_zones(header: str, times: tuple[str, str], tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         read_workload(path)
     assert caught.value.problems[0].where.startswith("line 3, column")
+
+
+DATED = ["31.10.2026 01:00", "31.10.2026 01:05", "31.10.2026 01:10"]
+DATED_TABLES: dict[str, dict[str, list[str | float]]] = {
+    "jobs": {"submit": [*DATED], "end": ["31.10.2026 02:00"] * 3, "cores": ["1", "2", "3"]},
+    "series": {"timestamp": [*DATED], "cores": [1.0, 2.0, 3.0]},
+    "machines": {"Time": [*DATED], "web cores": [1.0, 2.0, 3.0]},
+    "rows of machines": {"time": [*DATED], "host": ["a"] * 3, "cores": [1.0, 2.0, 3.0]},
+}
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+@pytest.mark.parametrize("name", list(DATED_TABLES))
+def test_dates_of_every_table_are_read_in_their_order_and_zone(name: str, form: str, tmp_path: Path) -> None:
+    """Those of jobs as CSV were; of others the hint was a line of pandas, and a zone was refused."""
+    path = tmp_path / f"table.{form}"
+    table = pa.table(DATED_TABLES[name])
+    parquet.write_table(table, path) if form == "parquet" else csv.write_csv(table, path)
+    with pytest.raises(InputError) as caught:
+        read_workload(path)
+    assert caught.value.hint == f"read it with: hcloud plan {path} --set dates=day-first"
+    assert caught.value.problems[0].where.startswith("row 1," if form == "parquet" else "line 2,")
+    found = read_workload(path, options=WorkloadOptions(dates="day-first", zone="Europe/Berlin"))
+    start = float(found.submit[0]) if isinstance(found, Jobs) else found.start
+    assert start == datetime(2026, 10, 31, 0, tzinfo=UTC).timestamp()
+    assert found.provenance.format == ("jobs-csv" if name == "jobs" and form == "csv" else {
+        "jobs": "jobs-parquet", "rows of machines": "machines"}.get(name, name))  # fmt: skip
+
+
+def test_jobs_as_parquet_may_hold_texts_days_and_decimals_beside_lines_and_lists(tmp_path: Path) -> None:
+    columns = {
+        "submit": pa.array([date(2026, 11, 1), date(2026, 11, 2)]),
+        "duration": pa.array(["1h30", "90 s"]).dictionary_encode(),
+        "cores": pa.array([Decimal("2.50"), None], pa.decimal128(8, 2)),
+        "app": ["a\nb", "c"],
+        "tags": [["x"], []],
+    }
+    path = tmp_path / "jobs.parquet"
+    parquet.write_table(pa.table(columns), path)
+    found = read_workload(path, options=WorkloadOptions(extra_columns="ignore"))
+    assert isinstance(found, Jobs)
+    assert (found.duration.tolist(), found.cores.tolist(), found.apps) == ([5400, 90], [2.5, 1], ("a b", "c"))
+    assert found.submit[0] == datetime(2026, 11, 1, tzinfo=UTC).timestamp()

@@ -72,6 +72,25 @@ def read(path: Path, text: str) -> Demand:
     return found
 
 
+def test_a_duration_beside_the_use_of_a_machine_makes_no_jobs_of_it(tmp_path: Path) -> None:
+    """Rows were taken for jobs of 45.5 vCPUs."""
+    path = tmp_path / "table.csv"
+    rows = "".join(f"2026-11-01T10:0{at}:00Z,{host},4{at}.5,12\n" for at in range(3) for host in "ab")
+    path.write_text(f"timestamp,host,cpu,executionTime\n{rows}")
+    with pytest.raises(InputError) as caught:
+        read_workload(path)
+    assert "--set series_value=percent --set series_cores=4 --set extra_columns=ignore" in caught.value.hint
+    keys = WorkloadOptions(series_value="percent", series_cores=4, extra_columns="ignore")
+    assert isinstance(read_workload(path, options=keys), Demand)
+    path.write_text(f"timestamp,host,cpu,executionTime\n{rows.replace('.5', '')}")
+    with pytest.raises(InputError, match="unknown column 'executionTime'"):
+        read_workload(path)
+    path.write_text(f"timestamp,host,cpu,executionTime\n{rows.replace('.5', '').replace(',b,', ',a,')}")
+    with pytest.raises(InputError) as jobs:
+        read_workload(path)
+    assert "duration=executionTime,cores=cpu" in jobs.value.hint
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_the_same_use_in_every_form(form: str, tmp_path: Path) -> None:
     found = read(tmp_path / "use", FORMS[form]())

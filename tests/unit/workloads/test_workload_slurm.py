@@ -284,6 +284,6 @@ def test_local_times_are_said_to_be_read_as_utc_and_read_in_the_zone_that_is_nam
     assert all(one.key != "zone" for one in read_workload(path).provenance.modelled)
     with pytest.raises(UsageError, match="zone: 'Berlin' is no time zone"):
         WorkloadOptions(zone="Berlin")
-    path.write_text("timestamp,value\n2026-10-24T23:00:00,60\n2026-10-24T23:05:00,60\n", encoding="utf-8")
-    with pytest.raises(UsageError, match="zone: times of series are not read in a zone"):
-        read_workload(path, options=WorkloadOptions(zone="Europe/Berlin"))  # they were read as UTC
+    path.write_text("1 0 0 60 2" + " -1" * 13 + "\n", encoding="utf-8")
+    with pytest.raises(UsageError, match="zone: times of swf are not read in a zone"):
+        read_workload(path, options=WorkloadOptions(zone="Europe/Berlin"))

@@ -44,6 +44,8 @@ FORMATS = {
         lines=_lines(r"(?i)([\w/]+\|)*jobid(raw)?\|", r"JobId=\d+ "),
         holds=((b'"jobs"', b'"submission"', b'"elapsed"'),),
     ),
+    "pbs": WorkloadFormat("jobs.pbs", lines=_lines(r"\d\d/\d\d/\d{4} \d\d:\d\d:\d\d;\w;[^;]*;")),
+    "condor": WorkloadFormat("jobs.condor", holds=((b'"ClusterId"', b'"ProcId"'),)),
     "pods": WorkloadFormat(
         "jobs.pods", holds=((b'"items"', b'"Pod"'), (b'"items"', b'"PodList"'), (b'"items"', b'"apiVersion"'))
     ),
@@ -63,5 +65,5 @@ FORMATS = {
 }
 """Every format by its name, the more general ones first: of several that fit a file it is the last."""
 
-IN_A_ZONE = frozenset({"jobs-csv", "jobs-parquet", "slurm"})
+IN_A_ZONE = frozenset({"jobs-csv", "jobs-parquet", "series", "machines", "slurm"})
 """Those whose times are read in the zone that is said, where they name none."""

@@ -17,7 +17,7 @@ from hcloud.model.requirement import ALLOWED, requirement_of
 from hcloud.readers.workloads import limits
 from hcloud.readers.workloads.identity import Hashes, identity_hashes
 from hcloud.readers.workloads.meanings import kind_of
-from hcloud.readers.workloads.tables.clock import TOLD, TWO, clock_seconds
+from hcloud.readers.workloads.tables.clock import PAIRS, TOLD, TWO, clock_seconds
 from hcloud.readers.workloads.tables.dates import unix_of_date
 from hcloud.readers.workloads.tables.zones import unix_of_local
 
@@ -32,7 +32,7 @@ OUR_DAYS = (631_152_000.0, 4_102_444_800.0)
 TICKS = {1.0: "seconds", 1e3: "milliseconds", 1e6: "microseconds", 1e9: "nanoseconds"}
 _MOMENT = f"seconds from 0 to {limits.SUBMIT_SECONDS:g}, or an ISO-8601 time as 2026-11-01T10:00:00Z"
 MOST_POINTS = 99
-OPEN = "of jobs that still run, open_ends=run"
+OPEN, NEVER_RAN = "of jobs that still run, open_ends=run", "of jobs that never ran, open_ends=leave-out"
 _UNIX = re.compile(r"\d{1,19}(\.\d*)?", re.ASCII)
 
 
@@ -60,7 +60,7 @@ class Column:
     becomes NaN, or the label code -1. Of times there are so many ``ticks`` in a second, by which they are divided.
     ``told`` is what is allowed in words, where that is more than its bounds; ``words`` are kept as they stand. Labels
     with ``points`` are one whole number for each shared resource, those that are ``requires`` what a job requires of a
-    machine, and ``kinds`` may be called as elsewhere. Durations on a clock of two numbers are a ``pair``, as mm:ss.
+    machine, and ``kinds`` may be called as elsewhere. Durations that may be several are what is ``said``, as mm:ss.
     Times without a zone are of this ``zone``, else UTC; ``dates`` is the order of those that do not begin with a year.
     """
 
@@ -79,7 +79,7 @@ class Column:
     points: bool = False
     requires: bool = False
     stored: str = ""
-    pair: str = ""
+    said: str = ""
     zone: str = ""
     dates: str = ""
     kinds: bool = False
@@ -104,7 +104,8 @@ class Column:
     @property
     def not_empty(self) -> str:
         """What to say of an empty cell that must be filled."""
-        return f"must not be empty: {self.allowed}" + (f"; {OPEN}" if self.name == "end" else "")
+        more = {"end": f"; {OPEN}", "duration": f"; {NEVER_RAN}"}.get(self.name, "")
+        return f"must not be empty: {self.allowed}{more}"
 
     @property
     def allowed(self) -> str:
@@ -131,7 +132,7 @@ class Column:
 
     def on_a_clock(self) -> Column:
         """The column of durations as on a clock, in units or of ISO 8601."""
-        return replace(self, sort="clock", high=limits.DURATION_SECONDS, told=TOLD if self.pair else TWO)
+        return replace(self, sort="clock", high=limits.DURATION_SECONDS, told=TOLD if self.said in PAIRS else TWO)
 
     def takes(self, label: str) -> bool:
         """Whether a cell may hold a label."""
@@ -262,7 +263,7 @@ class Sink:
                 self.identities.clear()
             return _identities(values)
         if column.sort == "clock":
-            values = _seconds(values, lambda text: clock_seconds(text, column.pair))
+            values = _seconds(values, lambda text: clock_seconds(text, column.said))
         elif column.sort == "time" and pa.types.is_string(values.type):
             values = _seconds(values, lambda text: unix_of_date(text, column.dates))
         return self._checked_numbers(column, values)

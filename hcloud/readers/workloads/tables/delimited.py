@@ -13,7 +13,7 @@ import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
 from hcloud.errors import InputError, did_you_mean
-from hcloud.readers.workloads.commands import jobs_advice, own_command
+from hcloud.readers.workloads.commands import advice, jobs_advice
 from hcloud.readers.workloads.findings import Findings, shown
 from hcloud.readers.workloads.identity import suspicious
 from hcloud.readers.workloads.meanings import (
@@ -26,15 +26,18 @@ from hcloud.readers.workloads.meanings import (
     kind_of,
     meant,
     plain,
+    unit_said,
 )
+from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.source import HEAD_BYTES, CheckedReader, TraceFile
-from hcloud.readers.workloads.tables.clock import is_clock
+from hcloud.readers.workloads.tables.clock import PAIRS, is_clock
 from hcloud.readers.workloads.tables.columns import Column, Sink, SuspectError, ticks_of
 from hcloud.readers.workloads.tables.dates import ALLOWED, is_date
 from hcloud.readers.workloads.tables.locate import TableLayout, duplicates, locate
 
 _DATE = re.compile(r"\s*\d{4}-\d\d-\d\d", re.ASCII)
 _UTC = re.compile(r"(Z|z|[+-]00(:?00)?)$")
+_MS = 1e3
 _LOOK = 1000  # ours: so many rows are searched for a cell that says of which type times are
 _LONGEST_BLOCK = 1 << 19
 _SEPARATOR = re.compile(r"sep=(.)\s*", re.ASCII)
@@ -193,6 +196,30 @@ def columns_of_jobs(source: TraceFile, names: Sequence[str]) -> dict[str, str]:
     return {mine: name for mine, name in found.items() if name}
 
 
+def likely_units(source: TraceFile, found: Mapping[str, str], names: Sequence[str]) -> dict[str, str]:
+    """The units of jobs that no name says: MiB of AWS Batch, and milliseconds of durations beside times in these."""
+    units = {"memory_unit": "MiB"} if "jobArn" in names and "memory" in found else {}
+    if "duration" not in found or unit_said("duration", found["duration"]) or source.head.startswith(b"PAR1"):
+        return units
+    at, took = names.index(found["submit"]), names.index(found["duration"])
+    rows = [row for row in _first_rows(source) if len(row) == len(names) and row[took].strip()][:1]
+    in_ms = any(ticks_of(row[at].strip()) == _MS and row[took].strip().isdigit() for row in rows)
+    return {**units, "duration_unit": "ms"} if in_ms else units
+
+
+def is_of_machines(source: TraceFile, names: Sequence[str], found: Mapping[str, str]) -> bool:
+    """Whether a table with a time, a name and a value has the use of machines: by the value's name, as it is no number
+    of CPUs, or as every name stands there at every time."""
+    if meant([found["value"]], JOBS).get("cores") is None or source.head.startswith(b"PAR1"):
+        return meant([found["value"]], JOBS).get("cores") is None
+    time, name, value = (names.index(found[mine]) for mine in ("timestamp", "name", "value"))
+    rows = [row for row in _first_rows(source) if len(row) == len(names)]
+    pairs = {(row[time], row[name]) for row in rows}
+    times, named = ({pair[at] for pair in pairs} for at in (0, 1))
+    is_grid = len(named) > 1 and len(times) > 1 and len(pairs) == len(rows) == len(times) * len(named)
+    return is_grid or not all(row[value].strip().isdigit() for row in rows)
+
+
 def _is_kind(cell: str) -> bool:
     return not cell or kind_of(cell) is not None
 
@@ -229,9 +256,14 @@ def mixed_zones(file: str, zoned: tuple[str, str], naive: str) -> InputError:
     )
 
 
+def dated(column: Column, options: WorkloadOptions) -> Column:
+    """A column of times with what is said of its zone and its dates."""
+    return replace(column, zone=options.zone, dates=options.dates if options.dates in ALLOWED else "")
+
+
 def _settled(column: Column, cell: str, ticks: float) -> Column:
     if column.sort != "time":
-        clock = column.name == "duration" and (column.pair or is_clock(cell))
+        clock = column.name == "duration" and (column.said in PAIRS or is_clock(cell))
         return column.on_a_clock() if clock else column
     if column.dates and is_date(cell):
         return replace(column, told=ALLOWED[column.dates])
@@ -275,16 +307,16 @@ def check_header(source: TraceFile, names: list[str], known: tuple[Column, ...],
     if missing:
         error.hint = _which_columns(source, usual if jobs else {}, missing, names)
     elif jobs and any(usual.get(name) not in (None, name) for name in allowed):
-        error.hint = jobs_advice(source, usual, names)
+        error.hint = jobs_advice(source, usual, names, likely_units(source, usual, names))
     elif len(set(names)) == len(names):
-        error.hint = f"columns that are not needed can be skipped: {own_command(source, extra_columns='ignore')}"
+        error.hint = advice(source, {"extra_columns": "ignore"}, told="columns that are not needed can be skipped")
     raise error
 
 
 def _which_columns(source: TraceFile, usual: Mapping[str, str], missing: list[str], names: list[str]) -> str:
     """What to say so that columns of other names are read."""
     if is_jobs(usual):
-        return jobs_advice(source, usual, names)
+        return jobs_advice(source, usual, names, likely_units(source, usual, names))
     told = f"say which columns hold {' and '.join(missing)}: --columns {missing[0]}=NAME,..."
     return told + ("; in place of a duration an end may be given" if "duration" in missing else "")
 

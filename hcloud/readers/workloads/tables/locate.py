@@ -13,14 +13,14 @@ from datetime import datetime
 import numpy as np
 import pyarrow as pa
 
-from hcloud.errors import InputError, did_you_mean
+from hcloud.errors import InputError, Problem, did_you_mean
 from hcloud.readers.workloads import limits
-from hcloud.readers.workloads.commands import own_command
+from hcloud.readers.workloads.commands import advice
 from hcloud.readers.workloads.findings import Findings, shown
 from hcloud.readers.workloads.identity import Hashes, identity_hashes
 from hcloud.readers.workloads.source import CheckedReader, TraceFile
-from hcloud.readers.workloads.tables.clock import TWO, clock_seconds
-from hcloud.readers.workloads.tables.columns import OPEN, Column
+from hcloud.readers.workloads.tables.clock import MANY, MINUTES, TWO, allowed_clock, clock_seconds, is_clock
+from hcloud.readers.workloads.tables.columns import NEVER_RAN, OPEN, Column
 from hcloud.readers.workloads.tables.dates import MONTH_FIRST, orders_of, unix_of_date
 from hcloud.readers.workloads.tables.waits import read_waits
 
@@ -28,9 +28,9 @@ NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _ISO = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d(:\d\d(:\d\d(\.\d{1,9})?)?)?(Z|[+-]\d\d:?\d\d)?)?", re.ASCII)
 _DECIMALDECIMAL = re.compile(r"[+-]?\d[\d.' ]*,\d+", re.ASCII)
 _DAY_FIRST_OR_LAST = re.compile(r"'\s*\d{1,2}([./-])\d{1,2}\1(\d{4}|\d\d)\b", re.ASCII)
-_CLOCK = re.compile(r"\d:[0-5]\d\b", re.ASCII)
 _TWO = re.compile(r"'\s*\d+:[0-5]\d\b(?!:)", re.ASCII)
 DECIMAL = "with a decimal point, or --decimal ,"
+_Readable = tuple[dict[str, str], str] | None
 _BLANKS = " \t"
 _CHUNK = 65_536
 
@@ -64,41 +64,52 @@ def locate(source: TraceFile, layout: TableLayout, reason: str, good: int = 0) -
     if findings.problems and waits and not findings.full:
         _check_waits(findings, stated, layout)
     if findings.problems:
-        return with_command(source, findings, layout)
+        return with_command(source, findings, next((c.dates for c in layout.columns if c.dates), ""))
     return InputError(f"{source.name}: cannot be read: {reason.splitlines()[0] if reason else 'unknown reason'}")
 
 
-def with_command(source: TraceFile, findings: Findings, layout: TableLayout | None = None) -> InputError:
-    """The error that carries all problems; decimal commas and open ends among them are met with the command that reads
-    them."""
+def with_command(source: TraceFile, findings: Findings, dates: str = "") -> InputError:
+    """The error that carries all problems, with the command that reads what is met among them where one does: decimal
+    commas, dates that are not of the order ``dates``, durations that may be several, open ends."""
     error = findings.error()
-    if any(DECIMAL in problem.allowed for problem in findings.problems):
-        error.hint = f"read it with: {own_command(source, decimal=',')}"
-    elif layout is not None and (dates := _dates_of(source, findings, layout)):
-        error.hint = dates
+    found = [one for one in _readable(findings, dates) if one]
+    if found:
+        keys = {key: value for one, _ in reversed(found) for key, value in one.items()}
+        error.hint = advice(source, keys, *(where for _, where in found if where))
     elif any(_DAY_FIRST_OR_LAST.search(problem.value) for problem in findings.problems):
-        error.hint = (
-            "write dates as 2026-10-31, as others mean different days in different countries; in pandas:"
-            " pd.to_datetime(column, format='%m/%d/%Y %I:%M %p') of the US, format='%d.%m.%Y %H:%M' of Germany"
-        )
-    elif any(_CLOCK.search(problem.value) and problem.allowed.startswith("a number") for problem in findings.problems):
+        error.hint = "write dates as 2026-10-31: of these some have the day and some the month first"
+    elif any(_is_odd_duration(problem) for problem in findings.problems):
         error.hint = "write all durations in one way: as numbers, or as 01:34:00"
-    elif all(problem.allowed == TWO and _TWO.search(problem.value) for problem in findings.problems):
-        command = own_command(source, duration_unit="mm:ss")
-        error.hint = f"if they are minutes and seconds (if hours and minutes, hh:mm), read it with: {command}"
-    elif all(OPEN in problem.allowed for problem in findings.problems):
-        error.hint = f"count what has no end up to the newest time: {own_command(source, open_ends='run')}"
     return error
 
 
-def _dates_of(source: TraceFile, findings: Findings, layout: TableLayout) -> str:
-    """The command that reads dates with the day or the month first of a table of jobs; empty where there are none."""
+def _readable(findings: Findings, dates: str) -> Iterator[_Readable]:
+    """What reads some of the problems, and what of the file that takes for granted."""
+    allowed = {problem.allowed for problem in findings.problems}
+    if any(DECIMAL in one for one in allowed):
+        yield {"decimal": ","}, ""
+    yield _dates_of(findings, dates)
+    if any(problem.allowed == TWO and _TWO.search(problem.value) for problem in findings.problems):
+        yield {"duration_unit": "mm:ss"}, "durations are minutes and seconds (of hours and minutes say hh:mm)"
+    elif MANY in allowed:
+        yield {"duration_unit": MINUTES}, "M is minutes"
+    if any(OPEN in one for one in allowed):
+        yield {"open_ends": "run"}, "jobs without an end still run (if they never ran, say leave-out)"
+    if any(NEVER_RAN in one for one in allowed):
+        yield {"open_ends": "leave-out"}, "jobs without a duration never ran"
+
+
+def _dates_of(findings: Findings, given: str) -> _Readable:
+    """What reads dates with the day or the month first; nothing where there are none, or none that it would read."""
     cells = [p.value for p in findings.problems if _DAY_FIRST_OR_LAST.search(p.value)]
-    orders = orders_of(cells) if any(c.name == "submit" for c in layout.columns) else []
-    if not cells or not orders or any(c.dates in orders for c in layout.columns):
-        return ""
-    sure = "" if len(orders) == 1 else f"if the day comes first (else say {MONTH_FIRST}), "
-    return f"{sure}read it with: {own_command(source, dates=orders[0])}"
+    orders = orders_of(cells) if cells else []
+    if not orders or given in orders:
+        return None
+    return {"dates": orders[0]}, "" if len(orders) == 1 else f"the day comes first (else say {MONTH_FIRST})"
+
+
+def _is_odd_duration(problem: Problem) -> bool:
+    return problem.allowed.startswith("a number") and is_clock(problem.value.strip("'"))
 
 
 def duplicates(source: TraceFile, layout: TableLayout, column: Column, twice: Hashes) -> None:
@@ -200,8 +211,9 @@ def _complaint(column: Column, cell: str, decimal: str) -> str:
     if column.sort in {"label", "identity"}:
         return _text_complaint(column, cell)
     if column.sort == "clock":
-        seconds = clock_seconds(cell, column.pair)
-        return "" if seconds is not None and column.holds(np.array([seconds])) else column.allowed
+        seconds = clock_seconds(cell, column.said)
+        fits = seconds is not None and column.holds(np.array([seconds]))
+        return "" if fits else allowed_clock(cell, column.allowed)
     if column.sort == "time" and column.dates:
         return "" if unix_of_date(cell, column.dates) is not None else column.allowed
     fine = _is_time(column, cell) if column.sort == "time" else _is_number(column, cell.strip(_BLANKS), decimal)

@@ -19,9 +19,9 @@ from hcloud.readers.workloads.findings import Findings, shown
 from hcloud.readers.workloads.formats.jobs.stated_units import IN_A_VCPU, SECONDS, highest, in_gib, units_read
 from hcloud.readers.workloads.meanings import kind_of
 from hcloud.readers.workloads.options import WorkloadOptions
-from hcloud.readers.workloads.tables.clock import PAIRS
+from hcloud.readers.workloads.tables.clock import MINUTES, PAIRS
 from hcloud.readers.workloads.tables.columns import MOST_NAMED, TICKS, Column, Sink, points_of
-from hcloud.readers.workloads.tables.dates import ALLOWED as ALLOWED_DATES
+from hcloud.readers.workloads.tables.delimited import dated
 from hcloud.readers.workloads.tables.waits import ALLOWED, NO_IDS, read_waits
 from hcloud.units import counted
 
@@ -59,7 +59,8 @@ SCHEMA = (
 _UNTIL = Column("end", "time", high=limits.SUBMIT_SECONDS)
 AT_ONCE = "jobs count from submission; recorded starts are not used"
 STILL_RUNS = "without an end: counted up to the newest time in the file (open_ends=run)"
-NO_START = "without a start: counted from its submission"
+NO_START = "without a start: counted from its submission (if they never ran: open_ends=leave-out)"
+NEVER_RAN = "without a start, an end or a duration: never ran (open_ends)"
 LENGTH = f"an end after the begin, by at most {limits.DURATION_SECONDS:g} s"
 
 
@@ -67,19 +68,17 @@ def job_schema(stored: Collection[str], called: Collection[str], options: Worklo
     """The columns of jobs in a file with such columns, of which some are called otherwise: where there is an end and no
     duration, a job runs from its start (else its submission) to its end."""
     high = highest(options)
-    pair = options.duration_unit if options.duration_unit in PAIRS else ""
-    schema = tuple(replace(column, high=high.get(column.name, column.high), pair=pair) for column in SCHEMA)
-    schema = tuple(_dated(column, options) if column.sort == "time" else column for column in schema)
+    said = options.duration_unit if options.duration_unit in (*PAIRS, MINUTES) else ""
+    bare = options.open_ends == "leave-out"
+    schema = tuple(
+        replace(c, high=high.get(c.name, c.high), said=said, sparse=c.sparse or (bare and c.required)) for c in SCHEMA
+    )
+    schema = tuple(dated(column, options) if column.sort == "time" else column for column in schema)
     names = called if {"end", "duration"} & set(called) else stored
     if "end" in names and "duration" not in names:
-        until = _dated(replace(_UNTIL, sparse=options.open_ends == "run"), options)
+        until = dated(replace(_UNTIL, sparse=options.open_ends != "refuse"), options)
         return (*(column for column in schema if column.name != "duration"), until)
     return schema
-
-
-def _dated(column: Column, options: WorkloadOptions) -> Column:
-    """A column of times with what is said of its zone and its dates."""
-    return replace(column, zone=options.zone, dates=options.dates if options.dates in ALLOWED_DATES else "")
 
 
 def durations(sink: Sink, options: WorkloadOptions) -> tuple[Floats, NDArray[np.intp]]:
@@ -90,16 +89,16 @@ def durations(sink: Sink, options: WorkloadOptions) -> tuple[Floats, NDArray[np.
     if sink.has("start"):
         begins = np.where(np.isnan(sink.numbers("start")), begins, sink.numbers("start"))
     ends = sink.numbers("end")
-    if open_ends(sink):
+    if open_ends(sink, options):
         times = [sink.numbers(name) for name in ("submit", "start", "end") if sink.has(name)]
         ends = np.where(np.isnan(ends), max(float(np.nanmax(t, initial=0.0)) for t in times), ends)
     duration = ends - begins
-    return duration, np.flatnonzero(~((duration >= 0) & (duration <= limits.DURATION_SECONDS)))
+    return duration, np.flatnonzero((duration < 0) | (duration > limits.DURATION_SECONDS))
 
 
-def open_ends(sink: Sink) -> int:
-    """How many jobs have no end, which still run."""
-    timed = sink.has("end") and not sink.has("duration")
+def open_ends(sink: Sink, options: WorkloadOptions) -> int:
+    """How many jobs have no end, which still run if that is said."""
+    timed = options.open_ends == "run" and sink.has("end") and not sink.has("duration")
     return int(np.count_nonzero(np.isnan(sink.numbers("end")))) if timed else 0
 
 
@@ -169,6 +168,9 @@ def from_sink(sink: Sink, draft: Draft, options: WorkloadOptions, named: Named) 
         _waiting(sink.texts("after"), draft, named, think)
     draft.modelled += times_read(sink)
     draft.start = sink.numbers("start") if sink.has("start") else None
+    if draft.start is not None and options.open_ends != "refuse":
+        ended = options.open_ends == "run" and (not sink.has("end") or ~np.isnan(sink.numbers("end")))
+        draft.duration = np.where(ended | ~np.isnan(draft.start), draft.duration, np.nan)
     for name in ("cores", "memory", "gpus"):
         if sink.has(name):
             setattr(draft, name, sink.numbers(name))
@@ -229,7 +231,7 @@ def follow(draft: Draft, after: Ints, think: Floats | None) -> None:
     """Let jobs wait for the end of others (rows of both), and each so many seconds more."""
     draft.after, draft.serial = after, np.arange(len(draft.submit), dtype=np.int32)
     draft.think = think if think is not None and think.any() else None
-    draft.soonest = earliest(draft.submit, np.maximum(draft.duration, 0.0), after, draft.think)
+    draft.soonest = earliest(np.nan_to_num(draft.submit), np.fmax(draft.duration, 0.0), after, draft.think)
 
 
 def _put_off(draft: Draft) -> None:
@@ -293,6 +295,7 @@ def times_read(sink: Sink) -> list[Modelled]:
 
 def finish(draft: Draft, options: WorkloadOptions) -> Jobs:
     """Jobs sorted by submit time, without zero durations, missing columns filled by their stated rules."""
+    draft.keep(~(np.isnan(draft.duration) | np.isnan(draft.submit)), NEVER_RAN)
     draft.keep(draft.duration > 0, "zero duration (uses no capacity)")
     count = len(draft.submit)
     if count == 0:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -14,14 +13,16 @@ from tempfile import TemporaryDirectory
 import pyarrow as pa
 from pyarrow import csv
 
-from hcloud.errors import InputError, Problem
+from hcloud.errors import InputError
 from hcloud.model.json_text import parsed
+from hcloud.readers.workloads.findings import told_of
+from hcloud.readers.workloads.meanings import is_jobs, job_columns
 from hcloud.readers.workloads.source import TraceFile, open_source
 
 MOST_BYTES = 1 << 30  # ours: JSON is held in memory
 
 _FORMS = "an object a line, or a list of them"
-_LINE = re.compile(r"\bline (\d+)\b")
+_TYPED = {"type", "value"}
 _WORDS = {True: "yes", False: "no"}
 
 
@@ -32,44 +33,37 @@ def json_as_text(source: TraceFile) -> Iterator[TraceFile]:
     with TemporaryDirectory(prefix="hcloud-") as folder:
         file = Path(folder) / "table.csv"
         csv.write_csv(_table(source), file)
-        try:
+        with told_of("job", "the keys of jobs"):
             yield replace(open_source(file, source.name), command=source.command)
-        except InputError as error:
-            raise InputError(_by_job(str(error.args[0])), map(_of_job, error.problems), hint=error.hint) from None
-
-
-def _of_job(problem: Problem) -> Problem:
-    return replace(problem, where=_by_job(problem.where), allowed=_by_job(problem.allowed))
-
-
-def _by_job(said: str) -> str:
-    """What is said of a line of the table, said of the job on it."""
-    return _LINE.sub(lambda line: f"job {int(line[1]) - 1}" if int(line[1]) > 1 else "the keys of jobs", said)
 
 
 def _table(source: TraceFile) -> pa.Table:
+    jobs = [dict(_leaves(job)) for job in json_objects(source)]
+    paths = list(dict.fromkeys(path for job in jobs for path in job))
+    leaves = Counter(path[-1] for path in paths)
+    names = [path[-1] if leaves[path[-1]] == 1 else ".".join(path) for path in paths]
     try:
-        jobs = [dict(_leaves(job)) for job in _objects(source)]
-        paths = list(dict.fromkeys(path for job in jobs for path in job))
-        leaves = Counter(path[-1] for path in paths)
-        names = [path[-1] if leaves[path[-1]] == 1 else ".".join(path) for path in paths]
         return pa.table([pa.array([job.get(path) for job in jobs], pa.string()) for path in paths], names)
     except ValueError as error:
         raise InputError(f"{source.name}: is no JSON of jobs: {error}", hint=_FORMS) from None
 
 
-def _objects(source: TraceFile) -> list[Mapping[str, object]]:
+def json_objects(source: TraceFile) -> list[Mapping[str, object]]:
+    """The objects in lines, in a list, or in the list that an object holds; InputError for other JSON."""
     if source.size > MOST_BYTES:
         raise InputError(f"{source.name}: is JSON of more than {MOST_BYTES:,} bytes", hint="write it as Parquet")
-    with source.open() as file:
-        found = _listed(file.readall() or b"")
+    try:
+        with source.open() as file:
+            found = _listed(file.readall() or b"")
+    except ValueError as error:
+        raise InputError(f"{source.name}: is no JSON of jobs: {error}", hint=_FORMS) from None
     if not found or not all(isinstance(one, dict) for one in found):
         raise InputError(f"{source.name}: is no JSON of jobs", hint=_FORMS)
     return [one for one in found if isinstance(one, dict)]
 
 
 def _listed(text: bytes) -> list[object]:
-    """The values of lines, of a list, or of the list that an object holds."""
+    """The values of lines, of a list, or of the only list of objects that an object holds, if it is no job itself."""
     try:
         whole = parsed(text)
     except JSONDecodeError as error:
@@ -78,8 +72,19 @@ def _listed(text: bytes) -> list[object]:
         return [_on_line(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
     if isinstance(whole, list):
         return whole
-    lists = [value for value in whole.values() if isinstance(value, list)] if isinstance(whole, dict) else []
-    return lists[0] if len(lists) == 1 and isinstance(whole, dict) and len(whole) <= len(lists) + 1 else [whole]
+    lists = {} if not isinstance(whole, dict) or is_jobs(job_columns(whole)) else dict(_lists(whole))
+    if len(lists) > 1:
+        raise ValueError(f"several lists of objects: {', '.join(lists)}; keep one, as jq .{next(iter(lists))} does")
+    return next(iter(lists.values()), [whole])
+
+
+def _lists(whole: Mapping[str, object], above: str = "") -> Iterator[tuple[str, list[object]]]:
+    """The lists of objects in an object and in those that it holds, by their paths."""
+    for key, value in whole.items():
+        if isinstance(value, dict):
+            yield from _lists(value, f"{above}{key}.")
+        elif isinstance(value, list) and value and all(isinstance(one, dict) for one in value):
+            yield f"{above}{key}", value
 
 
 def _on_line(number: int, line: bytes) -> object:
@@ -90,11 +95,19 @@ def _on_line(number: int, line: bytes) -> object:
 
 
 def _leaves(job: Mapping[str, object], above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str | None]]:
-    for key, value in job.items():
+    for key, held in job.items():
+        value = _named(held)
         if isinstance(value, dict):
             yield from _leaves(value, (*above, key))
         else:
             yield (*above, key), _cell(value)
+
+
+def _named(value: object) -> object:
+    """A list of objects with a type and a value, as AWS Batch asks for vCPUs and memory, as one object."""
+    found = value if isinstance(value, list) else []
+    named = {str(one["type"]): one["value"] for one in found if isinstance(one, dict) and one.keys() >= _TYPED}
+    return named if named and len(named) == len(found) else value
 
 
 def _cell(value: object) -> str | None:

@@ -42,7 +42,7 @@ def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None 
             )
         raise findings.error()
     draft = Draft(source.name, FORMAT, table.digest, table.sink.numbers("submit"), duration, rows=table.rows)
-    draft.repair(STILL_RUNS, open_ends(table.sink))
+    draft.repair(STILL_RUNS, open_ends(table.sink, options))
     draft.repair("byte order mark skipped", int(source.marked))
 
     def named(rows: list[int]) -> list[str]:

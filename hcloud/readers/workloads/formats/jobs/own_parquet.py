@@ -29,7 +29,7 @@ from hcloud.readers.workloads.identity import Hashes, identity_hashes, suspiciou
 from hcloud.readers.workloads.meanings import called_columns
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.source import TraceFile
-from hcloud.readers.workloads.tables.clock import clock_seconds
+from hcloud.readers.workloads.tables.clock import PAIRS
 from hcloud.readers.workloads.tables.columns import Column, Sink, SuspectError, ticks_of
 from hcloud.readers.workloads.tables.delimited import Progress, check_header, mixed_zones, renamed
 from hcloud.readers.workloads.tables.locate import with_command
@@ -63,13 +63,35 @@ def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None 
         raise findings.error()
     _refuse_duplicates(source, sink, called.get("id", "id"))
     draft = Draft(source.name, FORMAT, source.digest(), sink.numbers("submit"), duration, rows=sink.rows)
-    draft.repair(STILL_RUNS, open_ends(sink))
+    draft.repair(STILL_RUNS, open_ends(sink, options))
     return from_sink(sink, draft, options, lambda rows: [f"row {row + 1}" for row in rows])
 
 
+def has_texts(source: TraceFile, options: WorkloadOptions) -> bool:
+    """Whether a column of numbers or times holds something else: texts, days, or decimals."""
+    called = called_columns(options.columns)
+    with opened(source) as file:
+        kinds = {field.name: field.type for field in file.schema_arrow}
+        return any(
+            c.sort in ("number", "time") and _is_written(kind)
+            for c in job_schema(list(kinds), called, options)
+            if (kind := kinds.get(called.get(c.name, c.name))) is not None
+        )
+
+
+def _is_written(stored: pa.DataType) -> bool:
+    """Whether a column holds what is read as a text has it."""
+    stored = stored.value_type if isinstance(stored, pa.DictionaryType) else stored
+    return _is_text(stored) or bool(pa.types.is_date(stored) or pa.types.is_decimal(stored))
+
+
+def _is_text(stored: pa.DataType) -> bool:
+    return bool(pa.types.is_string(stored) or pa.types.is_large_string(stored))
+
+
 def _is_timed(file: parquet.ParquetFile, name: str) -> bool:
-    """Whether a column holds durations or texts, which say their unit."""
-    return name in file.schema_arrow.names and not _is_number(file.schema_arrow.field(name).type)
+    """Whether a column holds durations, which say their unit."""
+    return name in file.schema_arrow.names and pa.types.is_duration(file.schema_arrow.field(name).type)
 
 
 def _is_number(stored: pa.DataType) -> bool:
@@ -129,11 +151,7 @@ def _settled(file: parquet.ParquetFile, columns: tuple[Column, ...], kinds: list
     first = next(file.iter_batches(1, columns=times, use_threads=False)).to_pylist()[0] if times else {}
     ticks = max((ticks_of(f"{value:.0f}") for value in first.values() if _is_finite(value)), default=0.0)
     return tuple(
-        (c.on_a_clock() if c.name == "duration" else c)
-        if not number
-        else c.in_numbers(ticks)
-        if c.sort == "time"
-        else replace(c, sort="number")
+        c if not number else c.in_numbers(ticks) if c.sort == "time" else replace(c, sort="number")
         for c, number in zip(columns, numbers, strict=True)
     )
 
@@ -156,8 +174,8 @@ def _target(source: TraceFile, column: Column, stored: pa.DataType) -> pa.DataTy
     """The type a stored column is read as; InputError when it cannot hold what the column means."""
     if isinstance(stored, pa.DictionaryType):
         stored = stored.value_type
-    text = pa.types.is_string(stored) or pa.types.is_large_string(stored)
-    if column.name == "duration" and column.pair:
+    text = _is_text(stored)
+    if column.name == "duration" and column.said in PAIRS:
         column = column.on_a_clock()
     if column.sort == "time" and pa.types.is_timestamp(stored):
         return pa.timestamp("ns", stored.tz)
@@ -167,8 +185,6 @@ def _target(source: TraceFile, column: Column, stored: pa.DataType) -> pa.DataTy
         return pa.float64()
     if column.sort == "label" and text:
         return pa.dictionary(pa.int32(), pa.string())
-    if column.name == "duration" and text:
-        return pa.string()
     if column.sort in ("identity", "words") and (text or pa.types.is_integer(stored)):
         return pa.string()
     raise InputError(f"{source.name}: column {column.in_file} holds {stored}; it must hold {column.allowed}")
@@ -202,8 +218,6 @@ def _fits(column: Column, value: object) -> bool:
         return column.holds(np.array([value]))
     if column.sort == "label":
         return column.takes(str(value))
-    if column.sort == "clock":
-        return (seconds := clock_seconds(str(value), column.pair)) is not None and column.holds(np.array([seconds]))
     return column.sort != "time" or 1970 <= getattr(value, "year", 0) <= 2261
 
 

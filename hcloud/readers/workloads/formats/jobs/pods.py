@@ -12,13 +12,19 @@ from hcloud.errors import InputError
 from hcloud.model.json_text import parsed
 from hcloud.model.workload import JobKind, Jobs
 from hcloud.readers.workloads.findings import shown
-from hcloud.readers.workloads.formats.jobs.recorded import CellError, RecordedJob, Recorder, seconds_of
+from hcloud.readers.workloads.formats.jobs.recorded import (
+    NOT_BEGUN,
+    CellError,
+    RecordedJob,
+    Recorder,
+    seconds_of,
+)
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.source import TraceFile
 from hcloud.readers.workloads.tables.delimited import Progress
 
 FORMAT = "pods"
-NOT_BEGUN, NO_CPU, EVERYWHERE = "never began", "asks for no CPU", "runs on every node (DaemonSet)"
+NO_CPU, EVERYWHERE = "asks for no CPU", "runs on every node (DaemonSet)"
 _STILL = "still running: counted up to the newest time in the list"
 _QUANTITY = re.compile(r"(\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)([numkKMGTPE]i?)?", re.ASCII)
 _TIMES = {"n": 1e-9, "u": 1e-6, "m": 1e-3, "": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}

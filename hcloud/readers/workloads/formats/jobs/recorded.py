@@ -25,6 +25,7 @@ _SECONDS = re.compile(r"\d+(\.\d*)?", re.ASCII)
 _MEMORY = re.compile(r"(\d+(?:\.\d+)?)([KMGTP]?)[iB]*", re.ASCII | re.IGNORECASE)
 _IN_GIB = {"K": 1 / 1024**2, "M": 1 / 1024, "": 1 / 1024, "G": 1.0, "T": 1024.0, "P": 1024.0**2}
 NO_ZONE = "UTC, as they name no zone; if they are local, name theirs: --set zone=Europe/Berlin"
+NOT_BEGUN = "never began"
 _NONE = ("", "unknown", "none", "n/a", "(null)")
 
 

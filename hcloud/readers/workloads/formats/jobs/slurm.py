@@ -12,6 +12,7 @@ from hcloud.model.json_text import parsed
 from hcloud.model.workload import Jobs, Modelled
 from hcloud.readers.workloads.findings import shown
 from hcloud.readers.workloads.formats.jobs.recorded import (
+    NOT_BEGUN,
     CellError,
     RecordedJob,
     Recorder,
@@ -30,7 +31,7 @@ COMMAND = (
 )
 """What to ask Slurm for."""
 LOOK = 20_000
-NOT_BEGUN, STEP = "never began", "a step of a job that is listed"
+STEP = "a step of a job that is listed"
 SEPARATORS = "|;\t,"
 """What separates columns: sacct's own first, then what ``--delimiter`` and spreadsheets make of it."""
 _IDS, _CPUS = {"jobid", "jobidraw"}, {"alloccpus", "ncpus", "reqcpus", "alloctres", "reqtres"}

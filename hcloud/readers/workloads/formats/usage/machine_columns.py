@@ -7,7 +7,7 @@ import shlex
 from dataclasses import dataclass, field
 
 from hcloud.errors import InputError, did_you_mean
-from hcloud.readers.workloads.commands import own_command
+from hcloud.readers.workloads.commands import advice
 from hcloud.readers.workloads.findings import shown
 from hcloud.readers.workloads.meanings import SERIES, VALUES, called_columns, meant, plain
 from hcloud.readers.workloads.options import WorkloadOptions
@@ -84,7 +84,7 @@ def machine_columns(source: TraceFile, names: list[str], options: WorkloadOption
         raise InputError(
             f"{source.name}: line 1: column {shown(names[odd[0]])} is no machine's use of CPUs by its name (if it is, "
             f"say --columns timestamp={shlex.quote(names[time])}: every other column is a machine then)",
-            hint=f"leave such columns out: {own_command(source, extra_columns='ignore')}" if kept else "",
+            hint=advice(source, {"extra_columns": "ignore"}, told="leave such columns out") if kept else "",
         )
     unit = _unit([names[at] for at in kept])
     return MachineColumns(time, tuple(kept), unit=unit, left_out={_LEFT_OUT: len(odd)} if odd else {})
@@ -99,7 +99,7 @@ def _long(
     if extra and not options.columns and options.extra_columns == "refuse":
         raise InputError(
             f"{source.name}: line 1: unknown column {shown(extra[0])}",
-            hint=f"columns that are not needed can be skipped: {own_command(source, extra_columns='ignore')}",
+            hint=advice(source, {"extra_columns": "ignore"}, told="columns that are not needed can be skipped"),
         )
     return MachineColumns(
         time=names.index(found["timestamp"]),

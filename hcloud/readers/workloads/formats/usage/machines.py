@@ -7,7 +7,7 @@ import math
 import re
 from array import array
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -62,8 +62,8 @@ def measured(source: TraceFile, options: WorkloadOptions, progress: Progress | N
     if not table.read_at_once():
         table = _MachineTable(source, header, columns, options)
         table.read(progress)
-    if table.findings.problems and (error := with_command(source, table.findings)).hint:
-        raise _with_the_next(error, source, options)
+    if table.findings.problems and (error := with_command(source, table.findings, options.dates)).hint:
+        raise error
     if not table.rows:
         raise InputError(f"{source.name}: no rows; the file has only a header")
     found = MeasuredUse(source, FORMAT, list(table.series()), table.rows, table.repaired, columns.left_out)
@@ -72,23 +72,13 @@ def measured(source: TraceFile, options: WorkloadOptions, progress: Progress | N
     return found
 
 
-def _with_the_next(error: InputError, source: TraceFile, options: WorkloadOptions) -> InputError:
-    """The same error; of decimal commas with all that is to be said, also what the values are."""
-    if options.decimal == "." and any(DECIMAL in problem.allowed for problem in error.problems):
-        commas = replace(options, decimal=",")
-        try:
-            read(replace(source, command=(*source.command, "--decimal", ",")), commas)
-        except InputError as other:
-            error.hint = other.hint or error.hint
-    return error
-
-
 class _MachineTable:
     """A table on its way to series."""
 
     def __init__(self, source: TraceFile, header: Header, columns: MachineColumns, options: WorkloadOptions) -> None:
         self.source, self.header, self.columns, self.options = source, header, columns, options
-        self.findings, self.clock, self.rows = Findings(source.name), TimeColumn(), 0
+        self.findings, self.rows = Findings(source.name), 0
+        self.clock = TimeColumn(options.zone, options.dates)
         self.repaired: dict[str, int] = {"byte order mark skipped": 1} if source.marked else {}
         self.machines: dict[str, _Samples] = {}
         self.percent: bool | None = None
@@ -243,7 +233,7 @@ class _MachineTable:
     def rules(self) -> list[Modelled]:
         """What is assumed of times."""
         if self.clock.local:
-            return [Modelled("times", "dates without a zone are UTC", "fixed")]
+            return [Modelled("times", self.options.zone or "dates without a zone are UTC", "zone")]
         ticks = 0.0 if self.clock.notation is None else self.clock.notation[0]
         return [Modelled("times", f"{TICKS[ticks]}, by the size of the first", "fixed")] if ticks > 1.0 else []
 

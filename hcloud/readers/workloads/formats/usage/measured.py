@@ -12,7 +12,7 @@ from hcloud.errors import InputError
 from hcloud.model.workload import Demand, Modelled, Provenance, SeriesMarks
 from hcloud.planning.forecasting.demand import TimeGrid
 from hcloud.readers.workloads import limits
-from hcloud.readers.workloads.commands import own_command
+from hcloud.readers.workloads.commands import advice
 from hcloud.readers.workloads.findings import Findings, shown
 from hcloud.readers.workloads.formats.usage.series import (
     EXAMPLE_CORES,
@@ -200,12 +200,12 @@ def _unknown_unit(source: TraceFile, found: Sequence[MeasuredSeries], options: W
     cores = EXAMPLE_CORES if options.series_cores is None else f"{options.series_cores:g}"
     told = {} if likely == "cores" or options.series_cores is not None else {"series_cores": cores}
     of = "" if likely == "cores" else f" of machines with {cores} vCPUs"
-    in_use = "" if likely == "cores" else "if they are vCPUs in use, say --set series_value=cores; "
-    command = own_command(source, series_value=likely, **told)
+    in_use = "" if likely == "cores" else "; if they are vCPUs in use, say --set series_value=cores"
+    which = f"they are {likely}{of} (the largest is {most:g}{in_use})"
     return InputError(
         f"{source.name}: the unit of {named} is unknown: vCPUs in use (cores), percent or a fraction "
         "(0 to 1) of a machine with so many vCPUs (series_cores), or requests",
-        hint=f"{in_use}if they are {likely}{of} (the largest is {most:g}): {command}",
+        hint=advice(source, {"series_value": likely, **told}, which),
     )
 
 

@@ -6,10 +6,12 @@ import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from hcloud.readers.workloads.findings import Findings, shown
 from hcloud.readers.workloads.formats.usage.measured import MeasuredSeries, in_order
 from hcloud.readers.workloads.tables.columns import ticks_of
+from hcloud.readers.workloads.tables.dates import ALLOWED, unix_of_date
 
 TIMES = "a time as 2026-11-01T10:00:00Z, or Unix time in s, ms, us or ns like the first"
 _UNIX = re.compile(r"\d{1,19}(\.\d+)?", re.ASCII)
@@ -19,13 +21,15 @@ _SCRIPT = re.compile(r"\w{3} (\w{3} \d\d \d{4} \d\d:\d\d:\d\d) GMT([+-]\d{4})( \
 
 
 class TimeColumn:
-    """Reads the times of one column; the first settles their notation, and whether they have a zone."""
+    """Reads the times of one column; the first settles their notation, and whether they have a zone. Those without are
+    of this one; ``dates`` is the order of those that do not begin with a year."""
 
-    def __init__(self) -> None:
+    def __init__(self, zone: str = "", dates: str = "") -> None:
         self.notation: tuple[float, bool] | None = None
+        self._zone, self._dates = ZoneInfo(zone) if zone else UTC, dates if dates in ALLOWED else ""
 
     def seconds(self, text: str) -> float:
-        """Unix seconds, without a zone in UTC; ValueError for a time that is none, or of another notation."""
+        """Unix seconds; ValueError for a time that is none, or of another notation."""
         text = text.strip()
         if _UNIX.fullmatch(text):
             ticks = ticks_of(text)
@@ -36,11 +40,13 @@ class TimeColumn:
             moment = datetime.strptime(f"{script[1]} {script[2]}", "%b %d %Y %H:%M:%S %z")
         elif _ISO.fullmatch(text):
             moment = datetime.fromisoformat(text.removesuffix(" UTC"))
+        elif self._dates and (seconds := unix_of_date(text, self._dates)) is not None:
+            moment = datetime.fromtimestamp(seconds, UTC).replace(tzinfo=None)
         else:
             raise ValueError(text)
         zoned = moment.tzinfo is not None
         self._settle(-1.0, zoned=zoned)
-        return (moment if zoned else moment.replace(tzinfo=UTC)).timestamp()
+        return (moment if zoned else moment.replace(tzinfo=self._zone)).timestamp()
 
     @property
     def local(self) -> bool:

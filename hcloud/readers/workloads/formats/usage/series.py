@@ -11,13 +11,13 @@ from hcloud.errors import InputError, UsageError
 from hcloud.model.workload import Demand, Modelled, Provenance
 from hcloud.planning.forecasting.demand import TimeGrid, mean_in_use
 from hcloud.readers.workloads import limits
-from hcloud.readers.workloads.commands import own_command
+from hcloud.readers.workloads.commands import advice
 from hcloud.readers.workloads.findings import Findings
 from hcloud.readers.workloads.formats.jobs.jobs_table import times_read
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.source import TraceFile
 from hcloud.readers.workloads.tables.columns import Column
-from hcloud.readers.workloads.tables.delimited import Progress, header_layout, header_names, read_table
+from hcloud.readers.workloads.tables.delimited import Progress, dated, header_layout, header_names, read_table
 from hcloud.readers.workloads.tables.locate import TableLayout, lines_of
 
 if TYPE_CHECKING:
@@ -60,7 +60,11 @@ class Meaning:
 def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None = None) -> Demand:
     """Demand of a ``timestamp,value`` file; the value column may be named cores, percent or requests instead."""
     meaning = meaning_of(source, options)
-    known = (_TIME, Column(meaning.column, high=_HIGH[meaning.value]), *(_BESIDE if meaning.column == "cores" else ()))
+    known = (
+        dated(_TIME, options),
+        Column(meaning.column, high=_HIGH[meaning.value]),
+        *(_BESIDE if meaning.column == "cores" else ()),
+    )
     layout = header_layout(source, known, ignore_extra=options.extra_columns == "ignore", decimal=options.decimal)
     table = read_table(source, layout, options.max_rows, progress)
     repaired = {"byte order mark skipped": 1} if source.marked else {}
@@ -81,10 +85,10 @@ def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None 
     cores = in_cores(by_name[meaning.column], meaning.value, grid.step, options)
     rules = (*times_read(table.sink), *meaning.modelled)
     provenance = Provenance(source.name, FORMAT, table.digest, table.rows, repaired, {}, rules)
-    beside = SeriesExtras(by_name.get("memory"), by_name.get("batch_cores"))
-    if beside.batch is not None and (beside.batch > cores * (1 + 1e-12)).any():
+    extras = SeriesExtras(by_name.get("memory"), by_name.get("batch_cores"))
+    if extras.batch is not None and (extras.batch > cores * (1 + 1e-12)).any():
         raise InputError(f"{source.name}: batch_cores is above cores in some rows; it is a part of them")
-    return demand(grid, cores, provenance, options, beside)
+    return demand(grid, cores, provenance, options, extras)
 
 
 def demand(
@@ -135,7 +139,7 @@ def whole_machine(source: TraceFile, value: str, why: str, options: WorkloadOpti
     if options.series_cores is None:
         raise InputError(
             f"{source.name}: the number of vCPUs of a machine is unknown: the values are {PARTS[value]} of one ({why})",
-            hint=f"for machines of {EXAMPLE_CORES} vCPUs: {own_command(source, series_cores=EXAMPLE_CORES)}",
+            hint=advice(source, {"series_cores": EXAMPLE_CORES}, f"machines have {EXAMPLE_CORES} vCPUs"),
         )
     whole = "100 %" if value == "percent" else "a value of 1"
     return Modelled("cores", f"{whole} of a series is {options.series_cores:g} vCPUs", "series_cores")

@@ -1,0 +1,133 @@
+"""Accounting logs of PBS and Torque: records of which those of jobs that began, ended or ran again are read."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from hcloud.model.workload import Jobs
+from hcloud.readers.workloads.findings import shown
+from hcloud.readers.workloads.formats.jobs.recorded import (
+    NOT_BEGUN,
+    CellError,
+    RecordedJob,
+    Recorder,
+    number_of,
+    seconds_of,
+)
+from hcloud.readers.workloads.options import WorkloadOptions
+from hcloud.readers.workloads.source import TraceFile
+from hcloud.readers.workloads.tables.delimited import Progress
+
+FORMAT = "pbs"
+ARRAY = "an array as a whole, whose jobs are listed"
+_RECORD = re.compile(r"\d\d/\d\d/\d{4} \d\d:\d\d:\d\d;(\w);([^;]*);(.*)", re.ASCII)
+_STILL = "no record of their end: counted up to the newest time in the file"
+_BEGAN, _QUEUED, _OVER = "S", "Q", ("E", "R")
+"""The records of a job that began, was queued, ended or ran to be run again; others are of no run."""
+LOOK = 20_000
+_PAIR = re.compile(r"(?:^| )([\w.]+)=(\S*)", re.ASCII)
+_SIZE = re.compile(r"(\d+)([kmgtp]?)([bw]?)", re.ASCII | re.IGNORECASE)
+_POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
+_SLOTS = re.compile(r"/(\d+)(?:-(\d+))?(?:\*(\d+))?", re.ASCII)
+
+
+class _Record(NamedTuple):
+    """A line: where it stands, what sort of record it is, the job and what is said of it."""
+
+    where: str
+    kind: str
+    job: str
+    said: str
+
+
+def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None = None) -> Jobs:
+    """Jobs that began, from their start to their end, with the CPUs and the memory that they asked for."""
+    recorder = Recorder(source, FORMAT, options)
+    open_ones, ended = dict[str, _Record](), set[str]()
+    for record in _records(source, recorder, progress):
+        if record.kind in _OVER:
+            open_ones.pop(record.job, None)
+            ended.add(record.job)
+            recorder.take(record.where, _job(record, recorder))
+        elif record.kind == _BEGAN or (record.kind == _QUEUED and record.job not in ended):
+            open_ones[record.job] = record
+    for record in open_ones.values():
+        recorder.take(record.where, [NOT_BEGUN] if record.kind == _QUEUED else _job(record, recorder))
+    return recorder.jobs()
+
+
+def _records(source: TraceFile, recorder: Recorder, progress: Progress | None) -> Iterator[_Record]:
+    read, size = 0, max(source.size, 1)
+    for number, line in source.lines():
+        read += len(line) + 1
+        if progress is not None and number % LOOK == 0:
+            progress(min(read / size, 1.0))
+        text = line.decode("utf-8", "replace").strip()
+        if found := _RECORD.fullmatch(text):
+            yield _Record(f"line {number}", *found.groups())
+        elif text:
+            recorder.findings.add(f"line {number}", shown(text), "a record: 11/28/2026 10:00:00;E;123.server;user=...")
+
+
+def _job(record: _Record, recorder: Recorder) -> Iterator[RecordedJob | str]:
+    words, is_over = dict(_PAIR.findall(record.said)), record.kind in _OVER
+    if "[]" in record.job:
+        yield ARRAY
+        return
+    start, end = (seconds_of(key, words.get(key, "")) for key in ("start", "end"))
+    if not start > 0:
+        yield NOT_BEGUN
+        return
+    if is_over and not end >= start:
+        raise CellError("end", words.get("end", ""), "a time from the start on")
+    recorder.repair(_STILL, int(not is_over))
+    recorder.newest = max(recorder.newest, end if is_over else start)
+    cores = _cores(words)
+    queued = seconds_of("qtime", words.get("qtime") or words.get("ctime") or "")
+    yield RecordedJob(
+        record.job.partition(".")[0],
+        start if math.isnan(queued) else min(queued, start),
+        start,
+        end - start if is_over else math.nan,
+        cores,
+        _memory(words, cores),
+        _number(words, "Resource_List.ngpus"),
+        words.get("jobname", ""),
+        words.get("queue", ""),
+        divisible=_number(words, "Resource_List.nodect", "unique_node_count") > 1,
+    )
+
+
+def _cores(words: Mapping[str, str]) -> float:
+    """The CPUs that a job asked for, or (Torque, which may ask for nodes) the slots that it was given."""
+    asked = _number(words, "total_execution_slots", "Resource_List.ncpus")
+    slots = _SLOTS.findall(words.get("exec_host", ""))
+    given = sum(int(times or 1) * (int(last) - int(first) + 1 if last else 1) for first, last, times in slots)
+    if not asked and not given:
+        raise CellError("Resource_List.ncpus", "", "the CPUs of a job that began")
+    return max(asked, float(given))
+
+
+def _memory(words: Mapping[str, str], cores: float) -> float:
+    """GiB of the whole job, else of each process; NaN where it asked for none."""
+    if "Resource_List.mem" in words:
+        return _gib("Resource_List.mem", words["Resource_List.mem"])
+    return (
+        _gib("Resource_List.pmem", words["Resource_List.pmem"]) * cores if "Resource_List.pmem" in words else math.nan
+    )
+
+
+def _gib(column: str, text: str) -> float:
+    found = _SIZE.fullmatch(text)
+    if found is None:
+        raise CellError(column, text, "a size as 16gb, 4000mb or 1048576kb")
+    amount, prefix, unit = found.groups()
+    return int(amount) * (8 if unit in "wW" and unit else 1) * 1024.0 ** (_POWERS[prefix.lower()] - 3)
+
+
+def _number(words: Mapping[str, str], *names: str) -> float:
+    """The first of these that is there; 0 where none is."""
+    return next((number_of(name, words[name]) for name in names if words.get(name)), 0.0)

@@ -1,0 +1,100 @@
+"""Accounting of PBS, Torque and HTCondor: what their records of one job say, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from hcloud.errors import InputError
+from hcloud.model.workload import Jobs
+from hcloud.readers.workloads.entry import read_workload
+
+START = 1_795_860_000
+
+
+def read(path: Path, text: str) -> Jobs:
+    path.write_text(text)
+    found = read_workload(path)
+    assert isinstance(found, Jobs)
+    return found
+
+
+def ended(**words: object) -> str:
+    said = {"qtime": START - 60, "start": START, "end": START + 600, "exec_host": "n1/0*4", **words}
+    told = " ".join(f"{key.replace('List_', 'List.')}={value}" for key, value in said.items())
+    return f"11/28/2026 10:00:00;E;1.pbs;user=ann {told}\n"
+
+
+@pytest.mark.parametrize(
+    ("asks", "cores", "gib"),
+    [
+        ({"Resource_List_ncpus": 8, "exec_host": "n1/0*4+n2/0*4", "Resource_List_mem": "16gb"}, 8, 16),
+        ({"exec_host": "n1/0-7+n2/0-7", "Resource_List_nodes": "2:ppn=8", "Resource_List_pmem": "512mb"}, 16, 8),
+        ({"exec_host": "n1/0+n1/1+n2/0", "Resource_List_mem": "1048576kb"}, 3, 1),
+        ({"Resource_List_ncpus": 1, "exec_host": "n1/0-3", "Resource_List_mem": "131072kw"}, 4, 1),
+    ],
+)
+def test_what_a_job_of_pbs_and_torque_asks_for(
+    asks: dict[str, object], cores: float, gib: float, tmp_path: Path
+) -> None:
+    found = read(tmp_path / "log", ended(**asks))
+    assert (found.cores.tolist(), found.memory.tolist(), found.duration.tolist()) == ([cores], [gib], [600.0])
+    assert (found.submit.tolist(), found.begins.tolist()) == ([START - 60], [START])
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (ended(end=START - 5), "line 1, column end: '1795859995'"),
+        (ended(exec_host=""), "line 1, column Resource_List.ncpus"),
+        (ended(Resource_List_mem="16xb"), "column Resource_List.mem: '16xb'"),
+        (ended(Resource_List_mem="sixteen"), "column Resource_List.mem: 'sixteen' (a size as 16gb"),
+        (ended() + "11/28/2026 10:00\n", "line 2: '11/28/2026 10:00' (a record:"),
+    ],
+)
+def test_a_record_of_pbs_that_cannot_be_is_named(text: str, says: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        read(tmp_path / "log", text)
+    assert says in str(caught.value)
+
+
+def job(**more: object) -> dict[str, object]:
+    return {
+        "ClusterId": 7, "ProcId": 0, "QDate": START - 60, "JobStartDate": START, "JobCurrentStartDate": START,
+        "CompletionDate": START + 600, "JobStatus": 4, "JobUniverse": 5, "RequestCpus": 2, "RequestMemory": 2048,
+        "RemoteWallClockTime": 600.0, **more,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("more", "runs", "cores", "gib"),
+    [
+        ({}, [600.0], 2, 2),
+        ({"RemoteWallClockTime": 1500.0, "JobStartDate": START - 2000}, [900.0, 600.0], 2, 2),
+        ({"JobStatus": 3, "CompletionDate": 0, "EnteredCurrentStatus": START + 9000}, [600.0], 2, 2),
+        ({"JobUniverse": 11, "MaxHosts": 4}, [600.0], 8, 8),
+        ({"RequestMemory": "/Expr(MemoryUsage)/", "MemoryProvisioned": 1024}, [600.0], 2, 1),
+    ],
+)
+def test_runs_of_a_job_of_condor(
+    more: dict[str, object], runs: list[float], cores: float, gib: float, tmp_path: Path
+) -> None:
+    found = read(tmp_path / "jobs.json", json.dumps([job(**more)]))
+    assert found.duration.tolist() == runs
+    assert (set(found.cores.tolist()), set(found.memory.tolist())) == ({cores}, {gib})
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        ({"RequestCpus": "two"}, "job 1, column RequestCpus: 'two'"),
+        ({"CompletionDate": START - 1}, "column CompletionDate"),
+        ({"JobStatus": None}, "ask condor_history for JobStatus too"),
+    ],
+)
+def test_a_job_of_condor_that_cannot_be_is_named(more: dict[str, object], says: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        read(tmp_path / "jobs.json", json.dumps([job(**more)]))
+    assert says in str(caught.value)
