@@ -15,7 +15,7 @@ import numpy as np
 from hcloud import __version__
 from hcloud.catalog.book import PriceBook
 from hcloud.errors import EvidenceError, InputError, UsageError
-from hcloud.model.catalog import InstanceType, OfferKey
+from hcloud.model.catalog import InstanceType, OfferKey, refresh_command
 from hcloud.model.plans.held import FIRST_WEEKS
 from hcloud.model.plans.operation import Operation
 from hcloud.model.plans.plan import Digests, Plan
@@ -40,7 +40,15 @@ from hcloud.planning.settings import Divisible, Market, PlanSettings, RiskSettin
 from hcloud.planning.strategies.operation import planned_reserve
 from hcloud.readers.configuration.config import Config, Loaded
 from hcloud.readers.configuration.owned_section import OwnedSection
-from hcloud.units import HOURS_PER_MONTH, HOURS_PER_YEAR, SECONDS_PER_HOUR, format_duration, format_money, format_span
+from hcloud.units import (
+    HOURS_PER_MONTH,
+    HOURS_PER_YEAR,
+    SECONDS_PER_HOUR,
+    format_age,
+    format_duration,
+    format_money,
+    format_span,
+)
 from hcloud.usecases.deciding.idle_plan import FindIdle, PlanQuestion, decide_with_idle_hours
 from hcloud.usecases.deciding.plan_notes import PlanNoteInputs, assumptions, warnings
 from hcloud.usecases.progress import Progress, part_of, unheard
@@ -110,7 +118,7 @@ def plan_for(
         decision = replace(decision, rivals=without.rivals)  # "all on demand" is one figure, strategies or not
     used = book.restricted(k for k in _considered(decision) if k in book.offers)  # a bill's own prices are in no book
     oldest = min((o.origin.day for o in decision.offers_in_use), default=now.date())
-    _check_age(loaded, (now.date() - oldest).days)
+    _check_age(loaded, decision, (now.date() - oldest).days)
     around = Circumstances(
         tool_version=__version__,
         generated_at=now,
@@ -341,12 +349,13 @@ def _digest(settings: PlanSettings, owned: Sequence[Owned]) -> str:
     return hashlib.sha256(json.dumps(document, sort_keys=True, default=str).encode()).hexdigest()
 
 
-def _check_age(loaded: Loaded, days: int) -> None:
+def _check_age(loaded: Loaded, decision: FleetDecision, days: int) -> None:
     limit = loaded.config.prices.max_age
     if limit is not None and days * DAY > limit:
+        key = min(decision.offers_in_use, key=lambda o: o.origin.day).key
         raise EvidenceError(
-            f"the oldest price this plan needs is {days} days old; prices.max_age allows {limit // DAY} days",
-            hint="refresh it with 'hcloud pricing refresh' or import a newer price file",
+            f"the oldest price this plan needs is {format_age(days)}; prices.max_age allows {limit // DAY:,} days",
+            hint=f"refresh it with '{refresh_command(key.provider, key.region)}' or import a newer price file",
         )
 
 

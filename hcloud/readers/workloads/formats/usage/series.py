@@ -137,7 +137,7 @@ def whole_machine(source: TraceFile, value: str, why: str, options: WorkloadOpti
             f"{source.name}: the number of vCPUs of a machine is unknown: the values are {PARTS[value]} of one ({why})",
             hint=f"for machines of {EXAMPLE_CORES} vCPUs: {own_command(source, series_cores=EXAMPLE_CORES)}",
         )
-    whole = "100 %" if value == "percent" else "a value of 1"
+    whole = "100%" if value == "percent" else "a value of 1"
     return Modelled("cores", f"{whole} of a series is {options.series_cores:g} vCPUs", "series_cores")
 
 
