@@ -130,7 +130,7 @@ def format_figure(amount: Decimal, places: int = 0) -> str:
 
 def format_age(days: int) -> str:
     """The age of a price in words."""
-    return "today" if days == 0 else f"{days} {'day' if days == 1 else 'days'} old"
+    return "today" if days == 0 else f"{counted(days, 'day')} old"
 
 
 def harmless(text: str) -> str:

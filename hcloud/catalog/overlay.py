@@ -103,7 +103,7 @@ def _negotiated(offer: Offer, rule: OverlayRule) -> Offer:
         terms = f"${rule.hourly} an hour"
     else:
         percent = rule.percent or Decimal(0)
-        factor, terms = (_HUNDRED - percent) / _HUNDRED, f"{percent} % off"
+        factor, terms = (_HUNDRED - percent) / _HUNDRED, f"{percent}% off"
     hourly = rule.hourly if rule.hourly is not None and not offer.upfront else offer.hourly * factor
     remaining = rule.capacity if offer.remaining is None else min(offer.remaining, rule.capacity or offer.remaining)
     note = f"overlay {rule.name!r}: {terms}"

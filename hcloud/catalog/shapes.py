@@ -17,7 +17,7 @@ _SAME_RATIO = Decimal("0.01")  # GiB per vCPU by which types of one shape may di
 # Categories whose vCPUs do not run at full speed all the time, and why.
 UNSTEADY = {
     "burstable": "burstable: full speed only while credits last",
-    "flex": "flex: full speed for at most 95 % of a day, 40 % of it otherwise",
+    "flex": "flex: full speed for at most 95% of a day, 40% of it otherwise",
     SHARED_CORE: "shared core: full speed only in short bursts",
 }
 

@@ -96,6 +96,11 @@ class InstanceType:
     current: bool = True
 
 
+def refresh_command(provider: str, region: str) -> str:
+    """The command that fetches today's prices of a region."""
+    return f"hcloud pricing refresh --provider {provider} --region {region}"
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class OfferKey:
     """What identifies an offer. ``term_years`` is 0 and ``payment`` no-upfront where nothing is committed;

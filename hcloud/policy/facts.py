@@ -110,7 +110,7 @@ Missed = tuple[str, float | None, str]
 
 def percent(share: float) -> str:
     """A share as people read it."""
-    return f"{100 * share:.1f} %".replace(".0 %", " %")
+    return f"{100 * share:.1f}%".replace(".0%", "%")
 
 
 def quality(value: float) -> str:

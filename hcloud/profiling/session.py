@@ -272,7 +272,7 @@ class _ProbedRun:
             dials[label] = tuple(selfcheck.dial(injector))
         rates = ", ".join(f"{r:.2f}" for r in dials[label])
         steps = ", ".join(f"{x:g}" for x in selfcheck.DIAL)
-        self.session.notes.append(f"{label}: own rate at {steps} % is {rates} of the full one")
+        self.session.notes.append(f"{label}: own rate at {steps}% is {rates} of the full one")
 
     def _memory_limit(self, clock: TimeBudget) -> int:
         """What application and stressor share: the shape's memory, stated or usual for so many vCPUs."""

@@ -80,7 +80,7 @@ class RuleSection(Section):
     monthly: Amount | None = Field(None, description="Dollars a month, at most.")
     increase_hourly: Amount | None = Field(None, description="Dollars an hour more than --base, at most.")
     increase_monthly: Amount | None = Field(None, description="Dollars a month more than --base, at most.")
-    increase_share: Amount | None = Field(None, description="Part by which it may cost more than --base, 0.1 is 10 %.")
+    increase_share: Amount | None = Field(None, description="Part by which it may cost more than --base, 0.1 is 10%.")
     providers: Annotated[tuple[ScopeName, ...], Field(min_length=1)] | None = Field(None, description="Allowed clouds.")
     regions: Patterns | None = Field(None, description="Allowed regions; shell patterns as eu-*.")
     types: Patterns | None = Field(None, description="Allowed instance types; shell patterns as m6i.* for a family.")

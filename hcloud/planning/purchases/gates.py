@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 
 from hcloud.errors import DeniedByGuardError, EvidenceError, InputError, StaleError
+from hcloud.model.catalog import refresh_command
 from hcloud.model.holdings.live import Commitment, CommitmentQuote
 from hcloud.model.holdings.purchase import TERM_YEARS, CommitmentNeed, PurchaseItem, PurchasePlan, committed, snapshot
 from hcloud.units import cents, format_money, plain
@@ -76,7 +77,8 @@ def check_against_plan(need: CommitmentNeed, quote: CommitmentQuote) -> None:
         raise EvidenceError(
             f"{where}: quoted at {format_money(asked, 2)} over its term, and the plan was made with"
             f" {format_money(expected, 2)} ({float(change):+.1%})",
-            hint="refresh the prices ('hcloud pricing refresh'), plan again and compare",
+            hint=f"refresh the prices ('{refresh_command(need.wanted.cloud, need.wanted.region)}'), plan again and"
+            " compare",
         )
     if need.wanted.break_even is not None and need.wanted.break_even * asked / expected >= 1:
         raise EvidenceError(f"{where}: quoted at {format_money(asked, 2)}, it costs as much as on demand, or more")

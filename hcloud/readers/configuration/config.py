@@ -189,7 +189,7 @@ class OperationSection(Section):
     """Which strategies run what is bought, and what they have to keep; without one nothing is simulated."""
 
     strategy: str | None = setting(None, "auto, or names as HF,HM, or the file of your own; null: no simulation")
-    qos: Share = setting(0.9, "share of jobs that shall keep 95 % of their performance [share]")
+    qos: Share = setting(0.9, "share of jobs that shall keep 95% of their performance [share]")
     budget: Annotated[Decimal, Field(gt=0)] | None = setting(None, "most a month may cost; null: no limit [$/month]")
     seeds: int = setting(3, "seeds that every point is simulated with at least [count]", ge=1, le=1000)
     runs: int = setting(

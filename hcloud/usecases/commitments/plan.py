@@ -12,6 +12,7 @@ from pathlib import Path
 
 from hcloud import __version__
 from hcloud.errors import EvidenceError, PartialError, StaleError, UsageError
+from hcloud.model.catalog import refresh_command
 from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.holdings.live import Commitment, CommitmentQuote, Scope
 from hcloud.model.holdings.purchase import CommitmentNeed
@@ -161,11 +162,11 @@ def check_age(plan: Plan, section: CommitmentsSection, at: datetime) -> None:
         )
     days = (at.date() - plan.price_day).days
     if days * 86_400 > section.max_price_age:
-        places = (f" --provider {m.provider} --region {m.region}" for m in plan.mix if m.price_day == plan.price_day)
+        oldest = (refresh_command(m.provider, m.region) for m in plan.mix if m.price_day == plan.price_day)
         raise EvidenceError(
             f"the oldest price that the plan needs is {counted(days, 'day')} old; commitments.max_price_age allows"
             f" {counted(section.max_price_age // 86_400, 'day')}",
-            hint=f"refresh it with 'hcloud pricing refresh{next(places, '')}' and plan again, or allow it with"
+            hint=f"refresh it with '{next(oldest, 'hcloud pricing refresh')}' and plan again, or allow it with"
             " --max-price-age",
         )
 

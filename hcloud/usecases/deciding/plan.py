@@ -12,7 +12,7 @@ from decimal import Decimal
 from hcloud import __version__
 from hcloud.catalog.book import PriceBook
 from hcloud.errors import EvidenceError, UsageError
-from hcloud.model.catalog import OfferKey
+from hcloud.model.catalog import OfferKey, refresh_command
 from hcloud.model.plans.held import FIRST_WEEKS
 from hcloud.model.plans.operation import Operation
 from hcloud.model.plans.plan import Digests, Plan
@@ -32,7 +32,7 @@ from hcloud.planning.settings import PlanSettings
 from hcloud.planning.strategies.operation import planned_reserve
 from hcloud.readers.configuration.config import Config, Loaded
 from hcloud.readers.configuration.owned_section import OwnedSection
-from hcloud.units import HOURS_PER_YEAR, SECONDS_PER_HOUR, format_duration
+from hcloud.units import HOURS_PER_YEAR, SECONDS_PER_HOUR, format_age, format_duration
 from hcloud.usecases.deciding.fallen import since_it_fell
 from hcloud.usecases.deciding.idle_plan import FindIdle, PlanQuestion, decide_with_idle_hours
 from hcloud.usecases.deciding.known_of_jobs import leanest_of, required_of, running_of, speeds_of
@@ -142,7 +142,7 @@ def plan_for(
         decision = replace(decision, rivals=without.rivals)  # "all on demand" is one figure, strategies or not
     used = book.restricted(k for k in _considered(decision) if k in book.offers)  # a bill's own prices are in no book
     oldest = min((o.origin.day for o in decision.offers_in_use), default=now.date())
-    _check_age(loaded, (now.date() - oldest).days)
+    _check_age(loaded, decision, (now.date() - oldest).days)
     planned = PlannedTogether(workload, demand, without, given.required, by_arithmetic=simulated)
     apart = planned_apart(planned, book) if use is None else unpriced(replace(planned, decision=decision), book)
     around = Circumstances(
@@ -260,10 +260,11 @@ def _digest(settings: PlanSettings, owned: Sequence[Owned]) -> str:
     return hashlib.sha256(json.dumps(document, sort_keys=True, default=str).encode()).hexdigest()
 
 
-def _check_age(loaded: Loaded, days: int) -> None:
+def _check_age(loaded: Loaded, decision: FleetDecision, days: int) -> None:
     limit = loaded.config.prices.max_age
     if limit is not None and days * DAY > limit:
+        key = min(decision.offers_in_use, key=lambda o: o.origin.day).key
         raise EvidenceError(
-            f"the oldest price this plan needs is {days} days old; prices.max_age allows {limit // DAY} days",
-            hint="refresh it with 'hcloud pricing refresh' or import a newer price file",
+            f"the oldest price this plan needs is {format_age(days)}; prices.max_age allows {limit // DAY:,} days",
+            hint=f"refresh it with '{refresh_command(key.provider, key.region)}' or import a newer price file",
         )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hcloud.model.catalog import QuarantinedPrice
+from hcloud.model.catalog import QuarantinedPrice, refresh_command
 from hcloud.model.plans.operation import Operation
 from hcloud.model.plans.plan import Assumption
 from hcloud.model.workload import Demand, Jobs, Modelled, Workload, odd_times
@@ -24,7 +24,7 @@ from hcloud.planning.forecasting.window import window_of
 from hcloud.planning.settings import Divisible, PlanSettings
 from hcloud.readers.configuration.config import Loaded
 from hcloud.readers.workloads.formats.jobs.recorded import NO_ZONE
-from hcloud.units import SECONDS_PER_HOUR, counted, format_duration, format_span
+from hcloud.units import SECONDS_PER_HOUR, counted, format_age, format_duration, format_span
 
 if TYPE_CHECKING:
     from hcloud.model.workload import Floats
@@ -206,8 +206,8 @@ def _of_prices(seen: PlanNoteInputs) -> Iterator[str]:
     offers = seen.decision.offers_in_use
     age_days, oldest = max(((seen.today - o.origin.day).days, o.key) for o in offers) if offers else (0, None)
     if oldest is not None and age_days * DAY > seen.loaded.config.prices.warn_age:
-        refresh = f"hcloud pricing refresh --provider {oldest.provider} --region {oldest.region}"
-        yield f"the oldest price is {age_days} days old; '{refresh}' fetches today's"
+        refresh = refresh_command(oldest.provider, oldest.region)
+        yield f"the oldest price is {format_age(age_days)}; '{refresh}' fetches today's"
     if age_days < 0:
         yield "the prices are newer than the time the plan is made at (--now)"
     yield from _refused_terms(seen)

@@ -8,9 +8,10 @@ from datetime import date
 
 from hcloud.catalog.book import PriceBook
 from hcloud.errors import EvidenceError
-from hcloud.model.catalog import OfferKey, Provider, PurchaseOption
+from hcloud.model.catalog import OfferKey, Provider, PurchaseOption, refresh_command
 from hcloud.model.holdings.change import ChangeSet
 from hcloud.planning.changes.slots import CloudRegion
+from hcloud.units import format_age
 
 WantedPrice = tuple[str, PurchaseOption]
 """A type by its name, and how it is paid for."""
@@ -29,13 +30,14 @@ class AllowedAge:
     @property
     def refresh(self) -> str:
         """The command that gets newer prices."""
-        return f"hcloud pricing refresh --provider {self.place.provider} --region {self.place.region}"
+        return refresh_command(self.place.provider, self.place.region)
 
     def check(self, found: ChangeSet, book: PriceBook) -> None:
         """EvidenceError where machines would be launched at a price that is older than allowed."""
         for key, days in self._old(_coming(found), book):
             raise EvidenceError(
-                f"{key}: its price is {days} days old; apply accepts prices at most {self.seconds // DAY} days old",
+                f"{key}: its price is {format_age(days)}; apply accepts prices at most"
+                f" {self.seconds // DAY:,} days old",
                 hint=f"{self.refresh}, or set prices.max_age",
             )
 
@@ -43,8 +45,8 @@ class AllowedAge:
         """The same for types that may be launched at any moment from now on."""
         for key, days in self._old(wanted, book):
             raise EvidenceError(
-                f"{key}: its price is {days} days old; machines are launched at prices at most"
-                f" {self.seconds // DAY} days old",
+                f"{key}: its price is {format_age(days)}; machines are launched at prices at most"
+                f" {self.seconds // DAY:,} days old",
                 hint=f"{self.refresh}, or set prices.max_age",
             )
 
@@ -55,8 +57,8 @@ class AllowedAge:
             return ()
         types = ", ".join(dict.fromkeys(key.instance_type for key in old))
         return (
-            f"apply will refuse this plan: the price of {types} is {max(old.values())} days old, and apply accepts"
-            f" prices at most {self.seconds // DAY} days old. Run '{self.refresh}' and plan again, or set"
+            f"apply will refuse this plan: the price of {types} is {format_age(max(old.values()))}, and apply accepts"
+            f" prices at most {self.seconds // DAY:,} days old. Run '{self.refresh}' and plan again, or set"
             " prices.max_age",
         )
 

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from hcloud import __version__
 from hcloud.errors import CloudError, CredentialsError, HcloudError
 from hcloud.installation import DISTRIBUTION, install_command
-from hcloud.model.catalog import Provider, PurchaseOption
+from hcloud.model.catalog import Provider, PurchaseOption, refresh_command
 from hcloud.model.checks import CheckResult, CheckStatus, guarded
 from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.holdings.live import Quota, Scope
@@ -269,8 +269,8 @@ def _prices(ground: LiveGround) -> CheckResult:
     oldest: date = min(o.origin.day for o in offers)
     age = (ground.today - oldest).days
     status = CheckStatus.WARNING if age > OLDEST_PRICE_DAYS else CheckStatus.OK
-    hint = "hcloud pricing refresh" if status is CheckStatus.WARNING else ""
-    return CheckResult("prices", status, f"{len(offers)} in {place.region}, the oldest {age} days old", hint=hint)
+    hint = refresh_command(place.provider, place.region) if status is CheckStatus.WARNING else ""
+    return CheckResult("prices", status, f"{len(offers)} in {place.region}, the oldest {format_age(age)}", hint=hint)
 
 
 def _clock(ground: LiveGround) -> CheckResult:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from hcloud.catalog.book import PriceBook
 from hcloud.errors import HcloudError, InputError, UsageError
-from hcloud.model.catalog import Offer, OfferKey
+from hcloud.model.catalog import Offer, OfferKey, refresh_command
 from hcloud.model.checks import CheckResult, CheckStatus, from_error, guarded
 from hcloud.model.running.strategy import Strategy
 from hcloud.model.workload import Jobs, Workload
@@ -164,10 +164,10 @@ def _market(market: Market, book: PriceBook, loaded: Loaded, now: datetime) -> C
         raise UsageError(f"{where}: the price book has no offer that this market allows")
     days = [(now.date() - o.origin.day).days for o in offers]
     oldest = min(offers, key=lambda o: o.origin.day).key
-    refresh = f"'hcloud pricing refresh --provider {oldest.provider} --region {oldest.region}' {_OR_IMPORT}"
+    refresh = f"'{refresh_command(oldest.provider, oldest.region)}' {_OR_IMPORT}"
     limit, warn = loaded.config.prices.max_age, loaded.config.prices.warn_age
     message = (
-        f"{where}: {counted(len(offers), 'offer')}, the newest price {format_age(min(days))}, the oldest {max(days)}"
+        f"{where}: {counted(len(offers), 'offer')}, the newest price {format_age(min(days))}, the oldest {max(days):,}"
     )
     if limit is not None and min(days) * DAY > limit:
         return CheckResult(

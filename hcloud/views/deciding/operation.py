@@ -69,10 +69,10 @@ def missed(operation: Operation) -> Iterator[str]:
     if not operation.meets_target:
         yield (
             f"None of {count} simulated points keeps the target: {_told(chosen)} keeps {_band(chosen.kept_qos, 100, 1)}"
-            f" % of jobs, {operation.qos_target:.1%} are asked for (operation.qos)."
+            f"% of jobs, {operation.qos_target:.1%} are asked for (operation.qos)."
         )
         for role, p in reversed(_landmarks(operation)):
-            yield f"{role}: {_told(p)}, {format_money(p.monthly)}/month, {_band(p.kept_qos, 100, 1)} % of jobs kept"
+            yield f"{role}: {_told(p)}, {format_money(p.monthly)}/month, {_band(p.kept_qos, 100, 1)}% of jobs kept"
 
 
 def _told(point: OperatingPoint) -> str:
@@ -176,7 +176,7 @@ def verdicts(operation: Operation) -> Iterator[str]:
 
 def markdown_points(operation: Operation) -> list[Markdown]:
     """Every simulated point as a Markdown table."""
-    names = ("simulated", "reserved", PER_MONTH, "jobs that keep 95 %", "tail p95", "not chosen because")
+    names = ("simulated", "reserved", PER_MONTH, "jobs that keep 95%", "tail p95", "not chosen because")
     rows = []
     for p in sorted(operation.points, key=lambda p: (-p.hourly, p.strategy)):
         name = md("**{}**", p.strategy) if p is operation.chosen else p.strategy

@@ -107,7 +107,13 @@ def _demand(plan: Plan, width: int) -> list[str | Text]:
     demand = f"vCPU {mean} mean, {peak} peak (means of {format_duration(w.step_seconds)}) · {memory} GiB mean"
     window = [f"window: {mean_window_line(w.window, w.hours)}"] if w.window is not None else []
     terms = f"{places} · planned for {horizon(plan)} · prices of {plan.price_day} ({age})"
-    return [f"{trace} · {demand}", *window, terms, Text(sparkline(w.profile, width), style="cyan")]
+    return [f"{trace} · {demand}", *window, terms, *_drawn(plan, width)]
+
+
+def _drawn(plan: Plan, width: int) -> list[str | Text]:
+    w = plan.workload
+    drawn = Text(sparkline(w.profile, width), style="cyan")
+    return [f"mean vCPUs over these {w.hours:,.1f} h, from 0:", drawn] if drawn else []
 
 
 def sparkline(values: Sequence[float], width: int) -> str:

@@ -144,7 +144,7 @@ def _how_sure(found: SizedApp) -> Iterator[str]:
     least = found.least_reached
     kept = "the target is kept" if least >= found.sized.needed else "the target is missed"
     yield (
-        f"95 % interval {'; '.join(told)}. At the low end these servers do {_rate(least)} of"
+        f"95% interval {'; '.join(told)}. At the low end these servers do {_rate(least)} of"
         f" {_rate(found.sized.needed)} {found.unit}: {kept}."
     )
 

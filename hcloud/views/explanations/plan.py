@@ -8,7 +8,7 @@ from decimal import Decimal
 from hcloud.model.plans.held import begun_later, held_now
 from hcloud.model.plans.plan import OWNED, Alternative, Flip, Lever, MixLine, Plan, Refusal, Sizing
 from hcloud.planning.explanations.asked import SubjectMatch
-from hcloud.units import SECONDS_PER_HOUR, counted, format_duration, format_money, format_span, plain
+from hcloud.units import SECONDS_PER_HOUR, counted, format_age, format_duration, format_money, format_span, plain
 from hcloud.views.deciding.plan import horizon
 from hcloud.views.deciding.plan_tables import option_name
 from hcloud.views.explanations.explanation import Explanation, ExplanationLine, listed, percent, share
@@ -86,7 +86,7 @@ def said_of_regret(plan: Plan) -> Iterator[str]:
     lost = [w.planned - w.best_in_hindsight for w in falls]
     if any(lost):
         by = " / ".join(f"{100 * float(w.change):.0f}" for w in falls)
-        yield f"demand {by} %: {' / '.join(map(format_money, lost))} of regret"
+        yield f"demand {by}%: {' / '.join(map(format_money, lost))} of regret"
 
 
 def short_history(plan: Plan) -> Iterator[str]:
@@ -100,7 +100,7 @@ def short_history(plan: Plan) -> Iterator[str]:
 def weak_prices(plan: Plan) -> Iterator[str]:
     """The prices, where they are old or derived."""
     if plan.price_age_days > OLD_DAYS:
-        yield f"prices of {plan.price_day}, {plan.price_age_days:,} days old"
+        yield f"prices of {plan.price_day}, {format_age(plan.price_age_days)}"
     if any(m.derived for m in plan.mix):
         yield "derived prices"
 

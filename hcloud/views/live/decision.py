@@ -138,11 +138,11 @@ def _happened(entry: Entry) -> str:
 def _told(event: Event) -> str:
     match event:
         case Completion(performance=share):
-            return f"ended after running at {100 * share:.1f} % of its performance in isolation"
+            return f"ended after running at {100 * share:.1f}% of its performance in isolation"
         case BelowQos(performance=share, rate=rate) if rate is not None and rate > 1:
-            return f"could do {100 * rate:.1f} % of its target, at {100 * share:.1f} % of its performance in isolation"
+            return f"could do {100 * rate:.1f}% of its target, at {100 * share:.1f}% of its performance in isolation"
         case BelowQos(performance=share):
-            return f"below its quality of service, at {100 * share:.1f} % of its performance in isolation"
+            return f"below its quality of service, at {100 * share:.1f}% of its performance in isolation"
         case Reclassified():
             return "its estimate was wrong and was corrected by what was seen"
         case Failed(code=code):

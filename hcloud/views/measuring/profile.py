@@ -129,7 +129,7 @@ def _performance(profile: Profile) -> Figures:
             rows.append((column, value, interval, str(found.samples), day))
         for column, failed in profile.failures.get(aspect, {}).items():
             rows.append((column, "did not run", "-", "-", f"{failed.at:%Y-%m-%d}"))
-    names = ("shape", profile.metric.name, "95 % interval", "samples", "measured")
+    names = ("shape", profile.metric.name, "95% interval", "samples", "measured")
     return Figures(names, rows, frozenset({1, 2, 3}))
 
 

@@ -31,7 +31,7 @@ def quality_sections(report: QualityReport) -> tuple[PageSection, ...]:
 def _kept(whole: GroupQuality) -> str:
     if whole.kept is None:
         return "quality of no job known"
-    return f"{percent(whole.kept)} of {counted(whole.judged, 'job')} kept 95 % of their performance, waits counted"
+    return f"{percent(whole.kept)} of {counted(whole.judged, 'job')} kept 95% of their performance, waits counted"
 
 
 def _got(groups: tuple[GroupQuality, ...]) -> Figures:
@@ -66,7 +66,7 @@ def _predicted(report: QualityReport, operation: Operation) -> PageSection:
     chosen = operation.chosen
     kept, asked = percent(chosen.kept_qos.mean), percent(operation.qos_target)
     words = (
-        f"plan {report.name}, {chosen.strategy} with {chosen.reserve} reserved: {kept} of jobs keep 95 % of"
+        f"plan {report.name}, {chosen.strategy} with {chosen.reserve} reserved: {kept} of jobs keep 95% of"
         f" their performance, {asked} are asked for"
     )
     names = ("predicted", "kept %", "batch p5 %", "tail p95 x", "wait p95 s", "reserve in use %")

@@ -181,7 +181,7 @@ def money(amount: Decimal) -> str:
 
 def percent(share: Decimal | None) -> str:
     """A share to a tenth of a percent; a dash where there is none."""
-    return "-" if share is None else f"{share * 100:z.1f} %"
+    return "-" if share is None else f"{share * 100:z.1f}%"
 
 
 def hours_text(hours: Decimal) -> str:
@@ -194,4 +194,4 @@ def _share(part: Decimal, whole: Decimal) -> str:
 
 
 def _signed(more: Decimal, whole: Decimal) -> str:
-    return f"{more / whole * 100:+.1f} %" if whole else ""
+    return f"{more / whole * 100:+.1f}%" if whole else ""

@@ -58,7 +58,7 @@ def _short(keys: Sequence[str]) -> Sequence[str]:
 
 def _legend(sweep: Sweep) -> str:
     seeds = len(sweep.grid.seeds)
-    spread = f"mean ± half of the 95 % interval over {seeds} seeds" if seeds > 1 else "one seed"
+    spread = f"mean ± half of the 95% interval over {seeds} seeds" if seeds > 1 else "one seed"
     return (
         f"{spread}. performance: batch jobs, isolation = 1, waiting included; performance p5: 95% of batch"
         " jobs reach at least this; tail p95: services, times isolation; $/h: dollars per hour of work, with the"
@@ -108,7 +108,7 @@ def sweep_picture(sweep: Sweep) -> Drawn:
     keys, cells = sweep.grid.keys, _drawn(sweep)
     cost = ("dollars", "dollars") if "duration_weeks" in keys else ("cost_per_hour", "dollars an hour")
     tail = all(c.figures["performance_p5"] is None for c in cells)
-    performance = ("tail_p95", "tail latency, p95") if tail else ("performance_p5", "what 95 % of batch jobs reach")
+    performance = ("tail_p95", "tail latency, p95") if tail else ("performance_p5", "what 95% of batch jobs reach")
     groups = [PanelGroup(list(_panels(sweep.grid, cells, *one)), columns=_MOST_FACETS) for one in (cost, performance)]
     title = f"{sweep.workload.rpartition('/')[2]}: {' × '.join(keys[:2])}"
     said = f"{cost[1]} and {performance[1]} of {', '.join(sweep.grid.strategies)}; {_about(sweep)}"
@@ -123,7 +123,7 @@ def _drawn(sweep: Sweep) -> Sequence[Cell]:
 
 def _about(sweep: Sweep) -> str:
     axes, seeds = sweep.grid.axes, len(sweep.grid.seeds)
-    said = [f"{counted(seeds, 'seed')}{'; bars and bands are 95 % intervals' if seeds > 1 else ''}"]
+    said = [f"{counted(seeds, 'seed')}{'; bars and bands are 95% intervals' if seeds > 1 else ''}"]
     said += [f"{axis[0].key} = {axis[0].label}" for axis in axes[2:]]
     if len(axes) > 1 and len(axes[1]) > _MOST_FACETS:
         said.append(f"the first {_MOST_FACETS} of {len(axes[1])} values of {axes[1][0].key}")

@@ -61,7 +61,7 @@ def test_a_small_stream_with_the_default_kernels(feed: Feed) -> None:
             "reason": "below-soft-limit",
             "margin": 0.625,
             "unit": "share of the pool",
-            "why": "the pool is at 0 %, below the soft limit (62.5 %)",
+            "why": "the pool is at 0%, below the soft limit (62.5%)",
         }
     ]
 

@@ -228,7 +228,7 @@ def test_markdown(capsys: pytest.CaptureFixture[str]) -> None:
         (["plan", "scenario:mars"], 64, "mars"),
         (["plan", "-f", EXAMPLE, "--provider", "ibm"], 64, "must be one of aws, gcp, azure"),
         (["plan", "-f", EXAMPLE, "--region", "moon-1"], 64, "no prices for region"),
-        (["plan", "-f", EXAMPLE, "--max-price-age", "1d"], 9, "days old"),
+        (["plan", "-f", EXAMPLE, "--max-price-age", "1d"], 9, "pricing refresh --provider aws"),
         (["plan", "-f", EXAMPLE, "--horizon", "soon"], 64, "not a duration"),
         (["plan", "-f", EXAMPLE, "--horizon", "100y"], 64, "at most 10y"),
         (["plan", "-f", EXAMPLE, "--vcpus", "0"], 64, "--vcpus"),

@@ -323,12 +323,12 @@ def test_scaling_out_has_its_interval_too(at_home: Path, capsys: pytest.CaptureF
     """Six servers were said to keep a target by speeds alone, however vague it was how they do together."""
     write_profile(at_home, {"types": ON_TYPES, "scale_out": {"1": 100.0, "6": 480.0}})
     assert sized("{qps: 90k, tail_ms: 10}", "--family", "c5") == 0
-    assert "95 % interval" not in capsys.readouterr().out
+    assert "95% interval" not in capsys.readouterr().out
     path = at_home / "frontend.profile.yaml"
     document = json.loads(path.read_text(encoding="utf-8"))
     document["entries"]["scale_out"]["6"] |= {"low": 432.0, "high": 528.0}
     path.write_text(json.dumps(document), encoding="utf-8")
     assert sized("{qps: 90k, tail_ms: 10}", "--family", "c5") == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert "95 % interval of 6 servers together: 72% to 88% of what they do alone, measured." in said
+    assert "95% interval of 6 servers together: 72% to 88% of what they do alone, measured." in said
     assert "At the low end these servers do 86,400 of 90,000 req/s: the target is missed." in said

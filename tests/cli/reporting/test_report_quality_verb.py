@@ -77,7 +77,7 @@ def test_tables_fit(
     )
     out = capsys.readouterr().out
     assert max(map(len, out.splitlines())) <= width
-    for words in ("kept 95 % of their", "violations", "are asked for", "cost simulated, $/h", "demand", "actual"):
+    for words in ("kept 95% of their", "violations", "are asked for", "cost simulated, $/h", "demand", "actual"):
         assert words in " ".join(out.split())
 
 

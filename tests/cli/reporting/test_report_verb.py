@@ -296,5 +296,5 @@ def test_machines_that_ended_earlier_in_the_month_count_for_sustained_use(
 
 
 def test_a_share_that_is_nothing_has_no_sign() -> None:
-    assert percent(Decimal("-0.00001")) == "0.0 %"
-    assert percent(Decimal("-0.01")) == "-1.0 %"
+    assert percent(Decimal("-0.00001")) == "0.0%"
+    assert percent(Decimal("-0.01")) == "-1.0%"

@@ -31,7 +31,7 @@ def test_guesses_of_a_series_are_warned_of_next_to_short_history_until_they_are_
     assert run([*words, "--set", f"{prefix}series_cores=64", "--set", f"{prefix}series_value=percent"]) == 0
     plan = load_plan(tmp_path / "plan.json")
     assert not any("series_" in warning for warning in plan.warnings)
-    assert "100 % of a series is 64 vCPUs" in str(plan.assumptions)
+    assert "100% of a series is 64 vCPUs" in str(plan.assumptions)
 
 
 CLUSTER = ("avg_cpu,avg_mem", "0.4,0.3")

@@ -81,8 +81,8 @@ def test_an_autoscaler_looks_at_nothing_but_how_busy_servers_are() -> None:
     outcome = spiked(f"SR+{AUTOSCALED}", 3.0)
     assert steps(outcome) == [DecisionAction.ADD, DecisionAction.DROP]
     added, dropped = (d for d in decisions(outcome) if d.action in LATER)
-    assert added.why == "its processors are 100 % in use, above 70 %; it gets another server"
-    assert dropped.why == "its processors are 18 % in use, below 30 %; it gives back the server that it got last"
+    assert added.why == "its processors are 100% in use, above 70%; it gets another server"
+    assert dropped.why == "its processors are 18% in use, below 30%; it gives back the server that it got last"
     assert 2000 < added.at < 2010
     assert 6018 < dropped.at < 6030
     assert is_empty(outcome)

@@ -51,7 +51,7 @@ def test_an_application_that_nobody_measured_gets_a_profile_of_what_was_seen(tmp
     ((name, entry),) = profile.entries[Aspect.TOLERATED].items()
     assert name == "memcap", "of what most of the applications seen before suffer by"
     assert (entry.value, entry.low, entry.high) == (2.0, 0.0, 20.0), "half is lost at 20 points, so 5 % at 2"
-    assert entry.source == f"{LIVE}: 50 % of what was expected, 20 points of pressure from neighbours"
+    assert entry.source == f"{LIVE}: 50% of what was expected, 20 points of pressure from neighbours"
     assert found.vector[RESOURCES.index(name)] == 98
     assert found.vector == known.vector("web"), "what a later job is placed by"
     assert "it tolerates 2 points of memcap" in found.why

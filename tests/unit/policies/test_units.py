@@ -20,7 +20,7 @@ def test_spans(seconds: float, text: str) -> None:
 def test_counts() -> None:
     assert [counted(n, "row") for n in (0, 1, 2, 71_616)] == ["0 rows", "1 row", "2 rows", "71,616 rows"]
     assert counted(2, "batch", "batch") == "2 batch"
-    assert [format_age(n) for n in (0, 1, 2)] == ["today", "1 day old", "2 days old"]
+    assert [format_age(n) for n in (0, 1, 2, 1186)] == ["today", "1 day old", "2 days old", "1,186 days old"]
 
 
 def test_half_a_dollar_is_rounded_alike_in_a_headline_and_in_a_column() -> None:

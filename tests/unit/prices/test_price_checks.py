@@ -113,7 +113,7 @@ def test_first_rule_in_force_wins_and_is_named() -> None:
     priced = apply_overlay(book((od(), "0.1"), (reserved(), "0", "525.6")), RULES, TODAY)
     offer = priced.offers[od()]
     assert (offer.hourly, offer.remaining) == (D("0.088"), 40)
-    assert "'frame contract': 12 % off" in offer.origin.derived
+    assert "'frame contract': 12% off" in offer.origin.derived
     assert priced.offers[reserved()].upfront == D("262.8")
 
 

@@ -141,7 +141,7 @@ def whole_machine(source: TraceFile, value: str, why: str, options: WorkloadOpti
             f"{source.name}: the number of vCPUs of a machine is unknown: the values are {PARTS[value]} of one ({why})",
             hint=advice(source, {"series_cores": EXAMPLE_CORES}, f"machines have {EXAMPLE_CORES} vCPUs"),
         )
-    whole = "100 %" if value == "percent" else "a value of 1"
+    whole = "100%" if value == "percent" else "a value of 1"
     return Modelled("cores", f"{whole} of a series is {options.series_cores:g} vCPUs", "series_cores")
 
 
