@@ -19,7 +19,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 TUTORIAL = ROOT / "docs" / "tutorial.md"
 LEFT_OUT = "..."
-BY_THE_CLOCK = re.compile(r"\d+ days old|\$[\d,]+\.\d\d\s+-3\d\.\d %")
+BY_THE_CLOCK = re.compile(r"[\d,]+ days old|\$[\d,]+\.\d\d\s+-3\d\.\d%")
 """What differs from day to day, and with the hour: a report from today's midnight on is of some more hours or less."""
 LIKENESS = 0.4
 

@@ -266,7 +266,7 @@ def test_of_a_job_in_several_queues_every_turn_is_told(tmp_path: Path, say: Say)
     told = " ".join(" ".join(say(journal, "--job", job)).split())
     assert re.search(r"it is of class \d+ of 10; .* so it waits until [\d,.]+ s, for .* at most", told)
     assert re.search(r"then down to class \d at [\d,.]+ s.* likelier to be free\. [\d,.]+ s: ", told)
-    assert re.search(r"adjusted [\d,.]+ s: (more|less) of server .* of its target, (below 95|above 115) %;", told)
+    assert re.search(r"adjusted [\d,.]+ s: (more|less) of server .* of its target, (below 95|above 115)%;", told)
 
 
 @pytest.mark.parametrize("words", [("-o", "md"), ("--json",)])

@@ -573,11 +573,11 @@ def test_a_flag_that_the_configuration_refuses_is_told_in_one_line(told: Told) -
 
 @pytest.mark.parametrize("date", ["31.10.2026 10:00", "10/31/2026 10:00 AM", "31-10-2026"])
 def test_dates_of_a_country_are_met_with_how_to_convert_them(date: str, told: Told) -> None:
-    for header, hint in (("submit,duration", "--set dates="), ("time,cpu", "write dates as 2026-10-31")):
+    for header in ("submit,duration", "time,cpu"):
         Path("dates.csv").write_text(f"{header}\n{date},5\n{date},5\n", encoding="utf-8")
         code, _, said = told("workload show dates.csv --set series_value=cores")
         assert code == 1
-        assert hint in said
+        assert "--set dates=" in said
 
 
 def test_a_folder_of_jobs_does_not_blame_its_read_me(told: Told) -> None:
