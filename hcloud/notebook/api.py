@@ -186,10 +186,6 @@ def plan(
 
 
 @_checked
-def _words_of(keys: Options) -> tuple[str, ...]:
-    return tuple(f"{key}={value}" for key, value in (keys or {}).items())
-
-
 def simulate(
     demand: Demand | PlanResult | None = None,
     strategies: Names = None,
@@ -359,3 +355,7 @@ def report(
     what = source.plan if isinstance(source, PlanResult) else folder(source)
     found = in_background(lambda progress: report_on(what, asked, where))
     return ReportResult(found, kind, [Dimension(one) for one in dict.fromkeys(names(by) or ("app", "option"))], at)
+
+
+def _words_of(keys: Options) -> tuple[str, ...]:
+    return tuple(f"{key}={value}" for key, value in (keys or {}).items())
