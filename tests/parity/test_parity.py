@@ -58,7 +58,7 @@ from hcloud.usecases.studies.journal import setup_of_run, write_journal
 
 SEED = 42
 FEW, MANY = 250, 1500
-POOLS = {"SR": 6, "OdF": 0, "OdM": 0, "HF": 2, "HM": 2}
+POOLS = {"SR": 6, "OdF": 0, "OdM": 0, "HF": 2, "HM": 2, "HC": 2}
 """Small enough that jobs queue, go to large instances and are moved."""
 
 
