@@ -12,6 +12,7 @@ from hcloud.model.workload import Jobs
 from hcloud.readers.workloads.entry import read_workload
 
 START = 1_795_860_000
+MANY = "9" * 400
 
 
 def read(path: Path, text: str) -> Jobs:
@@ -52,6 +53,11 @@ def test_what_a_job_of_pbs_and_torque_asks_for(
         (ended(Resource_List_mem="16xb"), "column Resource_List.mem: '16xb'"),
         (ended(Resource_List_mem="sixteen"), "column Resource_List.mem: 'sixteen' (a size as 16gb"),
         (ended() + "11/28/2026 10:00\n", "line 2: '11/28/2026 10:00' (a record:"),
+        (ended(Resource_List_mem=f"{MANY}gb"), "column Resource_List.mem: '999"),
+        (ended(exec_host=f"n1/0*{MANY}"), "column cores"),
+        (ended(exec_host=f"n1/0-{MANY}"), "column cores"),
+        (ended(start=START * 1000, end=START * 1000 + 5), "column start"),
+        (ended(start=MANY, end=MANY), "column start"),
     ],
 )
 def test_a_record_of_pbs_that_cannot_be_is_named(text: str, says: str, tmp_path: Path) -> None:
@@ -92,6 +98,8 @@ def test_runs_of_a_job_of_condor(
         ({"RequestCpus": "two"}, "job 1, column RequestCpus: 'two'"),
         ({"CompletionDate": START - 1}, "column CompletionDate"),
         ({"JobStatus": None}, "ask condor_history for JobStatus too"),
+        ({"RequestCpus": int(MANY)}, "column RequestCpus: '999"),
+        (dict.fromkeys(("JobStartDate", "JobCurrentStartDate", "CompletionDate"), START * 1000), "column start"),
     ],
 )
 def test_a_job_of_condor_that_cannot_be_is_named(more: dict[str, object], says: str, tmp_path: Path) -> None:

@@ -29,9 +29,9 @@ _BEGAN, _QUEUED, _OVER = "S", "Q", ("E", "R")
 """The records of a job that began, was queued, ended or ran to be run again; others are of no run."""
 LOOK = 20_000
 _PAIR = re.compile(r"(?:^| )([\w.]+)=(\S*)", re.ASCII)
-_SIZE = re.compile(r"(\d+)([kmgtp]?)([bw]?)", re.ASCII | re.IGNORECASE)
+_SIZE = re.compile(r"(\d{1,18})([kmgtp]?)([bw]?)", re.ASCII | re.IGNORECASE)
 _POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
-_SLOTS = re.compile(r"/(\d+)(?:-(\d+))?(?:\*(\d+))?", re.ASCII)
+_SLOTS = re.compile(r"/(\d{1,9})(?:-(\d{1,9}))?(?:\*(\d{1,9}))?", re.ASCII)
 
 
 class _Record(NamedTuple):
