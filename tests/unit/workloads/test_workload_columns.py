@@ -15,7 +15,7 @@ from pyarrow import csv, parquet
 from hcloud.errors import InputError, UsageError
 from hcloud.model.workload import Demand, Jobs
 from hcloud.readers.workloads.entry import read_workload
-from hcloud.readers.workloads.formats.jobs.jobs_table import NEVER_RAN, STILL_RUNS
+from hcloud.readers.workloads.formats.jobs.jobs_table import NEVER_RAN, NO_SUBMIT, STILL_RUNS
 from hcloud.readers.workloads.options import WorkloadOptions, with_keys
 
 ROWS = "1,2026-11-01T08:00:00,2026-11-01T09:00:00,4,x\n2,2026-11-01T08:30:00,2026-11-01T10:00:00,2,y\n"
@@ -307,6 +307,27 @@ def test_jobs_that_never_began_are_left_out_where_that_is_said(tmp_path: Path, s
     running = jobs(path, "submit=submit,start=start,end=end", open_ends="run")
     assert running.duration.tolist() == [3600, 7200, 4800], "b counts from its submission, c waits, d still runs"
     assert running.provenance.left_out == {NEVER_RAN: 1}
+
+
+def test_a_job_that_began_counts_whose_submission_is_missing(tmp_path: Path) -> None:
+    """It was left out as one that never ran."""
+    path = tmp_path / "jobs.csv"
+    path.write_text("submit,start,end\n1764000000,1764000060,1764000160\n,1764000100,1764000190\n1764000200,,\n")
+    found = jobs(path, open_ends="leave-out")
+    assert (found.submit.tolist(), found.duration.tolist()) == ([1764000000, 1764000100], [100, 90])
+    assert (found.provenance.repaired, found.provenance.left_out) == ({NO_SUBMIT: 1}, {NEVER_RAN: 1})
+
+
+@pytest.mark.parametrize(("unit", "seconds", "said"), [("auto", 90_000, 1), ("ms", 90, 0), ("s", 90_000, 0)])
+def test_that_durations_beside_times_in_ms_are_read_as_seconds_is_said(
+    unit: str, seconds: float, said: int, tmp_path: Path
+) -> None:
+    """They were without a word, and may be in milliseconds, too."""
+    path = tmp_path / "jobs.csv"
+    path.write_text("submit,duration\n1764000000000,90000\n")
+    found = jobs(path, duration_unit=unit)
+    assert found.duration.tolist() == [seconds]
+    assert sum(rule.column == "duration" and "in s," in rule.rule for rule in found.provenance.modelled) == said
 
 
 STATED = "submit,duration,causes,tolerates\n0,10,1 2 3 4 5 6 7 8 9 10,{}\n5,10,,\n"
