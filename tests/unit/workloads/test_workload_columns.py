@@ -546,6 +546,20 @@ def test_half_a_character_in_json_is_refused(tmp_path: Path, text: str) -> None:
         jobs(path)
 
 
+def test_keys_of_json_with_blanks_and_line_breaks_are_columns(tmp_path: Path) -> None:
+    """Those were no keys, and what was advised to skip these was met with rows of too few fields."""
+    path = tmp_path / "jobs.json"
+    path.write_text('[{"queued at": 1764000000, "run time": 90, "my\\nnote": 1}, {"queued at": 1764000000}]')
+    with pytest.raises(InputError) as caught:
+        jobs(path)
+    assert "nearest is a table of jobs" in str(caught.value)
+    path.write_text(
+        '[{"submit": 1, "my\\nnote": {"a\\tb": "x"}}, {"submit": 2, "duration": 90}, {"duration": 9, "submit": 3}]'
+    )
+    found = jobs(path, "submit=submit,duration=duration", open_ends="leave-out")
+    assert (found.submit.tolist(), found.duration.tolist()) == ([2, 3], [90, 9])
+
+
 def test_a_broken_line_of_json_is_named(tmp_path: Path) -> None:
     path = tmp_path / "jobs.json"
     path.write_text('{"submit": 0, "duration": 10}\n' * 2 + '{"submit": 0, "duration": }\n')
