@@ -172,7 +172,7 @@ def from_sink(sink: Sink, draft: Draft, options: WorkloadOptions, named: Named) 
     if draft.start is not None and options.open_ends != "refuse":
         ended = options.open_ends == "run" and (not sink.has("end") or ~np.isnan(sink.numbers("end")))
         draft.duration = np.where(ended | ~np.isnan(draft.start), draft.duration, np.nan)
-        draft.repair(NO_SUBMIT, np.count_nonzero(np.isnan(draft.submit) & ~np.isnan(draft.start)))
+        draft.repair(NO_SUBMIT, int(np.count_nonzero(np.isnan(draft.submit) & ~np.isnan(draft.start))))
         draft.submit = np.where(np.isnan(draft.submit), draft.start, draft.submit)
     for name in ("cores", "memory", "gpus"):
         if sink.has(name):
