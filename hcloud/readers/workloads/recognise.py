@@ -147,7 +147,7 @@ def _parquet(source: TraceFile) -> str:
 
 _FORMATS = "'hcloud workload --help' lists the formats, docs/reference/formats.md has an example of each"
 _NAMES, _LOOK = 12, 1000
-_KEY = re.compile(rb'"([A-Za-z_][\w.-]{0,40})"\s*:')
+_KEY = re.compile(rb'"([A-Za-z_][\w. -]{0,40})"\s*:')
 _OTHER_JSON: tuple[tuple[frozenset[str], str, str], ...] = tuple(
     (frozenset(keys.split()), nearest, command)
     for keys, nearest, command in (

@@ -15,7 +15,7 @@ from pyarrow import csv, parquet
 from hcloud.errors import InputError, UsageError
 from hcloud.model.workload import Demand, Jobs
 from hcloud.readers.workloads.entry import read_workload
-from hcloud.readers.workloads.formats.jobs.jobs_table import NEVER_RAN, STILL_RUNS
+from hcloud.readers.workloads.formats.jobs.jobs_table import NEVER_RAN, NO_SUBMIT, STILL_RUNS
 from hcloud.readers.workloads.options import WorkloadOptions, with_keys
 
 ROWS = "1,2026-11-01T08:00:00,2026-11-01T09:00:00,4,x\n2,2026-11-01T08:30:00,2026-11-01T10:00:00,2,y\n"
@@ -309,6 +309,27 @@ def test_jobs_that_never_began_are_left_out_where_that_is_said(tmp_path: Path, s
     assert running.provenance.left_out == {NEVER_RAN: 1}
 
 
+def test_a_job_that_began_counts_whose_submission_is_missing(tmp_path: Path) -> None:
+    """It was left out as one that never ran."""
+    path = tmp_path / "jobs.csv"
+    path.write_text("submit,start,end\n1764000000,1764000060,1764000160\n,1764000100,1764000190\n1764000200,,\n")
+    found = jobs(path, open_ends="leave-out")
+    assert (found.submit.tolist(), found.duration.tolist()) == ([1764000000, 1764000100], [100, 90])
+    assert (found.provenance.repaired, found.provenance.left_out) == ({NO_SUBMIT: 1}, {NEVER_RAN: 1})
+
+
+@pytest.mark.parametrize(("unit", "seconds", "said"), [("auto", 90_000, 1), ("ms", 90, 0), ("s", 90_000, 0)])
+def test_that_durations_beside_times_in_ms_are_read_as_seconds_is_said(
+    unit: str, seconds: float, said: int, tmp_path: Path
+) -> None:
+    """They were without a word, and may be in milliseconds, too."""
+    path = tmp_path / "jobs.csv"
+    path.write_text("submit,duration\n1764000000000,90000\n")
+    found = jobs(path, duration_unit=unit)
+    assert found.duration.tolist() == [seconds]
+    assert sum(rule.column == "duration" and "in s," in rule.rule for rule in found.provenance.modelled) == said
+
+
 STATED = "submit,duration,causes,tolerates\n0,10,1 2 3 4 5 6 7 8 9 10,{}\n5,10,,\n"
 
 
@@ -523,6 +544,20 @@ def test_half_a_character_in_json_is_refused(tmp_path: Path, text: str) -> None:
     path.write_text(text)
     with pytest.raises(InputError, match=r"is no JSON of jobs: .*surrogates not allowed"):
         jobs(path)
+
+
+def test_keys_of_json_with_blanks_and_line_breaks_are_columns(tmp_path: Path) -> None:
+    """Those were no keys, and what was advised to skip these was met with rows of too few fields."""
+    path = tmp_path / "jobs.json"
+    path.write_text('[{"queued at": 1764000000, "run time": 90, "my\\nnote": 1}, {"queued at": 1764000000}]')
+    with pytest.raises(InputError) as caught:
+        jobs(path)
+    assert "nearest is a table of jobs" in str(caught.value)
+    path.write_text(
+        '[{"submit": 1, "my\\nnote": {"a\\tb": "x"}}, {"submit": 2, "duration": 90}, {"duration": 9, "submit": 3}]'
+    )
+    found = jobs(path, "submit=submit,duration=duration", open_ends="leave-out")
+    assert (found.submit.tolist(), found.duration.tolist()) == ([2, 3], [90, 9])
 
 
 def test_a_broken_line_of_json_is_named(tmp_path: Path) -> None:

@@ -489,3 +489,14 @@ def test_keys_and_formats_are_checked(tmp_path: Path) -> None:
         read_workload(path, "job-csv")
     assert len(read_workload(path, "jobs-csv")) == 1
     assert with_keys(WorkloadOptions(), {"step-seconds": "60"}).step_seconds == 60
+
+
+@pytest.mark.parametrize("between", [" " * 60, "," * 60, ", " * 30])
+def test_a_duration_of_many_blanks_is_refused_at_once(between: str, tmp_path: Path) -> None:
+    """Each blank more took a tenth longer: one cell of a hundred held the reader for minutes."""
+    path = tmp_path / "jobs.csv"
+    path.write_text(f'submit,duration\n0,1h\n0,"5d{between}x"\n')
+    began = time.process_time()
+    with pytest.raises(InputError, match="line 3, column duration"):
+        read_workload(path)
+    assert time.process_time() - began < 2

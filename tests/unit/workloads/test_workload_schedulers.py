@@ -10,8 +10,12 @@ import pytest
 from hcloud.errors import InputError
 from hcloud.model.workload import Jobs
 from hcloud.readers.workloads.entry import read_workload
+from hcloud.readers.workloads.formats.jobs.pbs import STOPPED
 
 START = 1_795_860_000
+MANY = "9" * 400
+BEGAN = f"11/28/2026 10:00:00;S;1.pbs;user=ann qtime={START - 60} start={START} exec_host=n1/0*4\n"
+OTHER = f"11/28/2026 20:00:00;E;2.pbs;user=ann qtime={START} start={START} end={START + 36_000} exec_host=n1/0\n"
 
 
 def read(path: Path, text: str) -> Jobs:
@@ -52,12 +56,32 @@ def test_what_a_job_of_pbs_and_torque_asks_for(
         (ended(Resource_List_mem="16xb"), "column Resource_List.mem: '16xb'"),
         (ended(Resource_List_mem="sixteen"), "column Resource_List.mem: 'sixteen' (a size as 16gb"),
         (ended() + "11/28/2026 10:00\n", "line 2: '11/28/2026 10:00' (a record:"),
+        (BEGAN + "99/28/2026 10:10:00;R;1.pbs;\n", "line 2, column time: '99/28/2026 10:10:00'"),
+        (ended(Resource_List_mem=f"{MANY}gb"), "column Resource_List.mem: '999"),
+        (ended(exec_host=f"n1/0*{MANY}"), "column cores"),
+        (ended(exec_host=f"n1/0-{MANY}"), "column cores"),
+        (ended(start=START * 1000, end=START * 1000 + 5), "column start"),
+        (ended(start=MANY, end=MANY), "column start"),
     ],
 )
 def test_a_record_of_pbs_that_cannot_be_is_named(text: str, says: str, tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         read(tmp_path / "log", text)
     assert says in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", ["R", "A", "D"])
+def test_a_run_whose_end_no_record_of_pbs_tells_ends_when_it_was_stopped(kind: str, tmp_path: Path) -> None:
+    """Torque says nothing of a job that is run again: its run was left out. One that was purged seemed to run on."""
+    found = read(tmp_path / "log", f"{BEGAN}11/28/2026 10:10:00;{kind};1.pbs;\n{OTHER}")
+    assert sorted(found.duration.tolist()) == [600, 36_000]
+    assert found.provenance.repaired[STOPPED] == 1
+
+
+def test_a_job_of_pbs_that_was_deleted_has_the_end_of_its_record(tmp_path: Path) -> None:
+    found = read(tmp_path / "log", f"{BEGAN}11/28/2026 10:05:00;D;1.pbs;requestor=ann@n0\n{ended()}")
+    assert found.duration.tolist() == [600]
+    assert STOPPED not in found.provenance.repaired
 
 
 def job(**more: object) -> dict[str, object]:
@@ -92,6 +116,8 @@ def test_runs_of_a_job_of_condor(
         ({"RequestCpus": "two"}, "job 1, column RequestCpus: 'two'"),
         ({"CompletionDate": START - 1}, "column CompletionDate"),
         ({"JobStatus": None}, "ask condor_history for JobStatus too"),
+        ({"RequestCpus": int(MANY)}, "column RequestCpus: '999"),
+        (dict.fromkeys(("JobStartDate", "JobCurrentStartDate", "CompletionDate"), START * 1000), "column start"),
     ],
 )
 def test_a_job_of_condor_that_cannot_be_is_named(more: dict[str, object], says: str, tmp_path: Path) -> None:

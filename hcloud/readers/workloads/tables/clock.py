@@ -17,7 +17,7 @@ _SPELT = {
     1e-9: "ns nanosecond nanoseconds",
 }
 _UNITS = re.compile(
-    r"[\s,]*(?:and\s+)?".join(rf"(?:{_N}\s*(?:{names.replace(' ', '|')})(?![a-zµμ]))?" for names in _SPELT.values()),
+    r"[\s,]*+(?:and\s+)?+".join(rf"(?:{_N}\s*(?:{names.replace(' ', '|')})(?![a-zµμ]))?" for names in _SPELT.values()),
     re.ASCII | re.IGNORECASE,
 )
 _LESSER = re.compile(r"(.*\d\s*)([dhm])\s*(\d+)", re.ASCII | re.IGNORECASE)

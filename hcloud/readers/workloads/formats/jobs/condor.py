@@ -25,6 +25,7 @@ _ON_SUBMIT, _PARALLEL = (7, 12), 11
 """Universes of jobs."""
 _ROUNDED = 2.0  # seconds by which the time of a run and its begin and end differ
 _MIB = 1024.0
+_MOST = 1e18  # ours
 _EXPRESSION = "/Expr("
 
 
@@ -100,6 +101,6 @@ def _number(job: Mapping[str, object], name: str) -> float:
     value = job.get(name.lower())
     if value is None or (isinstance(value, str) and value.startswith(_EXPRESSION)):
         return 0.0
-    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value < math.inf:
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value < _MOST:
         raise CellError(name, str(value), "a number from 0 on")
     return float(value)

@@ -60,6 +60,7 @@ _UNTIL = Column("end", "time", high=limits.SUBMIT_SECONDS)
 AT_ONCE = "jobs count from submission; recorded starts are not used"
 STILL_RUNS = "without an end: counted up to the newest time in the file (open_ends=run)"
 NO_START = "without a start: counted from its submission (if they never ran: open_ends=leave-out)"
+NO_SUBMIT = "without a submission: submitted when it began (open_ends)"
 NEVER_RAN = "without a start, an end or a duration: never ran (open_ends)"
 LENGTH = f"an end after the begin, by at most {limits.DURATION_SECONDS:g} s"
 
@@ -171,6 +172,8 @@ def from_sink(sink: Sink, draft: Draft, options: WorkloadOptions, named: Named) 
     if draft.start is not None and options.open_ends != "refuse":
         ended = options.open_ends == "run" and (not sink.has("end") or ~np.isnan(sink.numbers("end")))
         draft.duration = np.where(ended | ~np.isnan(draft.start), draft.duration, np.nan)
+        draft.repair(NO_SUBMIT, int(np.count_nonzero(np.isnan(draft.submit) & ~np.isnan(draft.start))))
+        draft.submit = np.where(np.isnan(draft.submit), draft.start, draft.submit)
     for name in ("cores", "memory", "gpus"):
         if sink.has(name):
             setattr(draft, name, sink.numbers(name))
@@ -178,7 +181,7 @@ def from_sink(sink: Sink, draft: Draft, options: WorkloadOptions, named: Named) 
         draft.cores = draft.cores / IN_A_VCPU[options.cores_unit]
     if draft.memory is not None:
         draft.memory = in_gib(draft.memory, draft.cores, options, draft.name)
-    draft.modelled += units_read({name: sink.has(name) for name in ("duration", "memory", "cores")}, options)
+    draft.modelled += units_read(sink, options)
     if sink.has("kind"):
         draft.kind = _kinds(sink, draft, options)
     if sink.has("app"):

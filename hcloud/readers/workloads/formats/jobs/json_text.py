@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from json import JSONDecodeError
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import cast
 
 import pyarrow as pa
 from pyarrow import csv
@@ -38,14 +39,25 @@ def json_as_text(source: TraceFile) -> Iterator[TraceFile]:
 
 
 def _table(source: TraceFile) -> pa.Table:
-    jobs = [dict(_leaves(job)) for job in json_objects(source)]
-    paths = list(dict.fromkeys(path for job in jobs for path in job))
-    leaves = Counter(path[-1] for path in paths)
-    names = [path[-1] if leaves[path[-1]] == 1 else ".".join(path) for path in paths]
+    cells = _columns(json_objects(source))
+    leaves = Counter(path[-1] for path in cells)
+    names = [path[-1] if leaves[path[-1]] == 1 else ".".join(path) for path in cells]
     try:
-        return pa.table([pa.array([job.get(path) for job in jobs], pa.string()) for path in paths], names)
+        columns = [pa.array(column, pa.string()) for column in cells.values()]
+        return pa.table(columns, [" ".join(name.split()) for name in names])
     except ValueError as error:
         raise InputError(f"{source.name}: is no JSON of jobs: {error}", hint=_FORMS) from None
+
+
+def _columns(jobs: Sequence[Mapping[str, object]]) -> dict[tuple[str, ...], list[str | None]]:
+    """The cells of all jobs by where they stand in one, in the order in which that is met first."""
+    columns = dict[tuple[str, ...], list[str | None]]()
+    for at, job in enumerate(jobs):
+        for path, cell in _leaves(job):
+            if path not in columns:
+                columns[path] = [None] * len(jobs)
+            columns[path][at] = cell
+    return columns
 
 
 def json_objects(source: TraceFile) -> list[Mapping[str, object]]:
@@ -59,7 +71,7 @@ def json_objects(source: TraceFile) -> list[Mapping[str, object]]:
         raise InputError(f"{source.name}: is no JSON of jobs: {error}", hint=_FORMS) from None
     if not found or not all(isinstance(one, dict) for one in found):
         raise InputError(f"{source.name}: is no JSON of jobs", hint=_FORMS)
-    return [one for one in found if isinstance(one, dict)]
+    return cast("list[Mapping[str, object]]", found)
 
 
 def _listed(text: bytes) -> list[object]:

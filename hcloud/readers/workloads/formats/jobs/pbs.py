@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 from typing import NamedTuple
 
 from hcloud.model.workload import Jobs
@@ -23,21 +24,25 @@ from hcloud.readers.workloads.tables.delimited import Progress
 
 FORMAT = "pbs"
 ARRAY = "an array as a whole, whose jobs are listed"
-_RECORD = re.compile(r"\d\d/\d\d/\d{4} \d\d:\d\d:\d\d;(\w);([^;]*);(.*)", re.ASCII)
+_RECORD = re.compile(r"(\d\d/\d\d/\d{4} \d\d:\d\d:\d\d);(\w);([^;]*);(.*)", re.ASCII)
+STOPPED = "no record of their end: counted up to when they were stopped"
 _STILL = "no record of their end: counted up to the newest time in the file"
-_BEGAN, _QUEUED, _OVER = "S", "Q", ("E", "R")
-"""The records of a job that began, was queued, ended or ran to be run again; others are of no run."""
+_BEGAN, _QUEUED, _OVER, _STOPPED = "S", "Q", ("E", "R"), ("A", "D")
+"""The records of a job that began, was queued, ended or ran to be run again, or was aborted or deleted;
+others are of no run."""
 LOOK = 20_000
 _PAIR = re.compile(r"(?:^| )([\w.]+)=(\S*)", re.ASCII)
-_SIZE = re.compile(r"(\d+)([kmgtp]?)([bw]?)", re.ASCII | re.IGNORECASE)
+_SIZE = re.compile(r"(\d{1,18})([kmgtp]?)([bw]?)", re.ASCII | re.IGNORECASE)
+_LOCAL = "%m/%d/%Y %H:%M:%S"
 _POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
-_SLOTS = re.compile(r"/(\d+)(?:-(\d+))?(?:\*(\d+))?", re.ASCII)
+_SLOTS = re.compile(r"/(\d{1,9})(?:-(\d{1,9}))?(?:\*(\d{1,9}))?", re.ASCII)
 
 
 class _Record(NamedTuple):
     """A line: where it stands, what sort of record it is, the job and what is said of it."""
 
     where: str
+    at: str
     kind: str
     job: str
     said: str
@@ -46,16 +51,19 @@ class _Record(NamedTuple):
 def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None = None) -> Jobs:
     """Jobs that began, from their start to their end, with the CPUs and the memory that they asked for."""
     recorder = Recorder(source, FORMAT, options)
-    open_ones, ended = dict[str, _Record](), set[str]()
+    open_ones, stopped, ended = dict[str, _Record](), dict[str, _Record](), set[str]()
     for record in _records(source, recorder, progress):
         if record.kind in _OVER:
-            open_ones.pop(record.job, None)
+            begun = open_ones.pop(record.job, record)
             ended.add(record.job)
-            recorder.take(record.where, _job(record, recorder))
+            recorder.take(record.where, _job(record, recorder, begun))
+        elif record.kind in _STOPPED:
+            stopped[record.job] = record._replace(said="")
         elif record.kind == _BEGAN or (record.kind == _QUEUED and record.job not in ended):
             open_ones[record.job] = record
+            stopped.pop(record.job, None)
     for record in open_ones.values():
-        recorder.take(record.where, [NOT_BEGUN] if record.kind == _QUEUED else _job(record, recorder))
+        recorder.take(record.where, _job(stopped.get(record.job, record), recorder, record))
     return recorder.jobs()
 
 
@@ -72,11 +80,15 @@ def _records(source: TraceFile, recorder: Recorder, progress: Progress | None) -
             recorder.findings.add(f"line {number}", shown(text), "a record: 11/28/2026 10:00:00;E;123.server;user=...")
 
 
-def _job(record: _Record, recorder: Recorder) -> Iterator[RecordedJob | str]:
-    words, is_over = dict(_PAIR.findall(record.said)), record.kind in _OVER
+def _job(record: _Record, recorder: Recorder, begun: _Record) -> Iterator[RecordedJob | str]:
+    """The job that ended, or that began and has no record of its end."""
+    words, is_over = dict(_PAIR.findall(record.said)), record.kind in (*_OVER, *_STOPPED)
     if "[]" in record.job:
         yield ARRAY
         return
+    if "start" not in words and "start" in (begin := dict(_PAIR.findall(begun.said))):
+        words = {**begin, "end": _stopped(begin["start"], begun.at, record.at)}
+        recorder.repair(STOPPED)
     start, end = (seconds_of(key, words.get(key, "")) for key in ("start", "end"))
     if not start > 0:
         yield NOT_BEGUN
@@ -99,6 +111,15 @@ def _job(record: _Record, recorder: Recorder) -> Iterator[RecordedJob | str]:
         words.get("queue", ""),
         divisible=_number(words, "Resource_List.nodect", "unique_node_count") > 1,
     )
+
+
+def _stopped(start: str, began: str, stopped: str) -> str:
+    """The end of a run, by the local times at which records of its begin and of what stopped it were written."""
+    try:
+        took = datetime.strptime(stopped, _LOCAL) - datetime.strptime(began, _LOCAL)
+    except ValueError:
+        raise CellError("time", stopped, "a time as 11/28/2026 10:00:00") from None
+    return f"{seconds_of('start', start) + max(took.total_seconds(), 0.0):.0f}"
 
 
 def _cores(words: Mapping[str, str]) -> float:

@@ -103,6 +103,8 @@ class Recorder:
             self._repaired[reason] = self._repaired.get(reason, 0) + count
 
     def _add(self, job: RecordedJob) -> None:
+        _bounded("submit", job.submit, limits.SUBMIT_SECONDS)
+        _bounded("start", job.start, limits.SUBMIT_SECONDS)
         _bounded("cores", job.cores, limits.CORES)
         _bounded("memory", job.memory, limits.MEMORY_GIB)
         _bounded("duration", job.duration, limits.DURATION_SECONDS)

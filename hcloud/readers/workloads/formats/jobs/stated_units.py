@@ -15,6 +15,7 @@ from hcloud.readers.workloads import limits
 from hcloud.readers.workloads.meanings import UNITS, unit_said
 from hcloud.readers.workloads.options import WorkloadOptions, with_keys
 from hcloud.readers.workloads.tables.clock import PAIRS
+from hcloud.readers.workloads.tables.columns import TICKS, Sink
 
 if TYPE_CHECKING:
     from hcloud.model.workload import Floats
@@ -69,12 +70,14 @@ def _check(memory: Floats, cores: Floats | None, file: str) -> None:
         )
 
 
-def units_read(has: Mapping[str, bool], options: WorkloadOptions) -> list[Modelled]:
-    """What is said of columns that are there and not in seconds or GiB."""
+def units_read(sink: Sink, options: WorkloadOptions) -> list[Modelled]:
+    """What is said of columns that are there and not in seconds or GiB, or in seconds beside times in less."""
     duration, memory = options.duration_unit, options.memory_unit
     told = [Modelled("duration", f"read as {_SPELT[duration]}", "duration_unit")] if duration in _SPELT else []
+    if duration == "auto" and (ticks := max(column.ticks for column in sink.columns)) > 1:
+        told = [Modelled("duration", f"in s, though times are in {TICKS[ticks]}", "duration_unit")]
     if IN_A_GIB[memory] > 1:
         told.append(Modelled("memory", f"read as {memory}", "memory_unit"))
     if IN_A_VCPU[options.cores_unit] > 1:
         told.append(Modelled("cores", "read as thousandths of a vCPU", "cores_unit"))
-    return [one for one in told if has[one.column]]
+    return [one for one in told if sink.has(one.column)]
