@@ -34,6 +34,7 @@ from hcloud.store.journals.decisions import decision_document
 from hcloud.store.journals.events import coin_of, to_line
 from hcloud.store.journals.journal import Before, JournalContents, LiveOrigin, header_line, read_header, read_journal
 from hcloud.store.journals.live import LiveJournalFile, segment
+from hcloud.store.past_ends import past_of
 from hcloud.units import counted, counted_vcpus
 from hcloud.usecases.live.decide import Kernels, replay
 from hcloud.usecases.live.ground import LiveGround, local_types
@@ -266,7 +267,8 @@ def _begin_anew(directory: Path, jobs: JobsFile | None) -> None:
         if output.is_dir() and any(output.iterdir()):
             output.rename(output.with_name(f"{OUTPUT}{aside.suffixes[0]}"))
             output.mkdir()
-    (directory / ORDERS).unlink(missing_ok=True)
+    for path in (directory / ORDERS, past_of(directory / ORDERS)):
+        path.unlink(missing_ok=True)
 
 
 def fold_of(known: JournalContents) -> Fold:
