@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from hcloud.errors import FileError
-from hcloud.store.journals.events import EventError, from_line, to_line
+from hcloud.model.running.event import EventError
+from hcloud.store.journals.events import from_line, to_line
 
 
 def past_of(orders: Path) -> Path:
