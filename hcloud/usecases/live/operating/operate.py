@@ -54,7 +54,7 @@ from hcloud.usecases.live.operating.engine import (
 )
 from hcloud.usecases.live.operating.fake_machines import executed
 from hcloud.usecases.live.operating.harvest import BesideServices, harvest_terms
-from hcloud.usecases.live.operating.jobs_file import JOBS_FROM, keep, kept
+from hcloud.usecases.live.operating.jobs_file import JOBS_FROM, check_takes, keep, kept
 from hcloud.usecases.live.operating.setup import Policy, different, servers_that_fit, setup_for
 
 REQUESTS = "requests"
@@ -136,6 +136,7 @@ def operating(here: LiveGround, asked: OperateRequest, kernels: Callable[[], Ker
         )
         world = open_engine(here, origin.engine, directory, jobs)
         first = _first_jobs(world.source, fold, goes_on=known is not None, given=asked.jobs is not None)
+        check_takes(asked.jobs, directory, fold, first)
         _check_fits(() if known or origin.engine == SLURM_ENGINE else first.orders, setup)  # else it alone is refused
         harvest = harvest_terms(asked.beside, fold, setup, world, (first, origin.engine, follow))
         if known is None:
