@@ -22,8 +22,8 @@ from hcloud.views.page.parts import Page, PageSection
 from hcloud.views.tables import Figures
 
 if TYPE_CHECKING:
-    from hcloud.model.holdings.state import State
     from hcloud.live.applying.outcome import ApplyOutcome
+    from hcloud.model.holdings.state import State
 
 COLOURS = {Action.LAUNCH: "green", Action.TERMINATE: "red", Action.REPLACE: "yellow", Action.COMMIT: "cyan"}
 VERBS = {Action.LAUNCH: "+ launch", Action.TERMINATE: "- end", Action.REPLACE: "~ replace", Action.COMMIT: "$ commit"}

@@ -24,9 +24,7 @@ def show_status(found: LiveStatus, terminal: Terminal) -> None:
     """Machines by address, what they cost, and what is open."""
     observed = found.observed
     state = found.stored
-    terminal.show(
-        Text.assemble(("running", "bold"), f" in {observed.scope}, {state_name(state)}")
-    )
+    terminal.show(Text.assemble(("running", "bold"), f" in {observed.scope}, {state_name(state)}"))
     if found.groups:
         rows = [_group(group) for group in found.groups]
         names = ("address", "type", "zone", "state", "machines", "$/h")
