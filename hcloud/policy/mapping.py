@@ -211,7 +211,7 @@ class StaticLimit(MappingRule, of="mapping", name="static-limit", mapping=MAP_ST
 
     @staticmethod
     def not_reserved(rules: Rules, now: Situation) -> Missed:
-        return "the pool is above its limit", now.utilisation - rules.static_limit, SHARE_OF_POOL
+        return "the pool is at or above its limit", now.utilisation - rules.static_limit, SHARE_OF_POOL
 
 
 def _by_limit(rules: Rules, now: Situation) -> tuple[int, int, float]:
@@ -235,7 +235,7 @@ class Dynamic(MappingRule, of="mapping", name="dynamic", mapping=MAP_DYNAMIC):
         used, hard = now.utilisation, rules.hard
         if used >= hard:
             return f"the pool is at or above the hard limit ({percent(hard)})", used - hard, SHARE_OF_POOL
-        return f"the pool is above the soft limit ({percent(now.soft)})", used - now.soft, SHARE_OF_POOL
+        return f"the pool is at or above the soft limit ({percent(now.soft)})", used - now.soft, SHARE_OF_POOL
 
     @staticmethod
     def not_rented(rules: Rules, now: Situation) -> Missed:

@@ -38,6 +38,7 @@ from hcloud.model.running.job import (
     Told,
 )
 from hcloud.store.journals.events import FORMS, Document, event_document, from_line, parse_event, to_line
+from hcloud.store.past_ends import PastEnds, append, past_of
 from hcloud.units import counted
 
 HEAR = "hear"
@@ -130,7 +131,7 @@ class JobExchange:
     ``events`` is the file that tells of them, in the lines of ``hcloud decide`` (``at`` is in seconds since 1970, and
     may be left out); None: that which was heard before. ``orders`` is the file that says what to do: to begin an
     attempt, to stop or resize it, to leave a machine; each order stands in it once, whoever is killed. With ``goes_on``
-    what was measured before is not told again.
+    what was measured before is not told again, and an end that was told before the order of an attempt is none of it.
     """
 
     events: Path | None
@@ -143,6 +144,7 @@ class JobExchange:
     _machines: dict[int, Machine] = field(default_factory=dict)
     _progress: dict[str, float] = field(default_factory=dict)
     _told: list[Told] = field(default_factory=list)
+    _line: int = 0
     _new: list[JobOrder] = field(default_factory=list)
     _cancelled: list[str] = field(default_factory=list)
     _problems: list[Problem] = field(default_factory=list)
@@ -157,6 +159,8 @@ class JobExchange:
         if self.events is not None and not self.events.is_file():
             raise UsageError(f"{self.events}: there is no such file of events", hint="an empty one is enough to begin")
         self._file = None if self.events is None else _Followed(self.events)
+        past = PastEnds(past_of(self.orders), "" if self.events is None else str(self.events.absolute()))
+        self._past = past.read() if self.goes_on else past
 
     # ---- what is told
 
@@ -177,6 +181,7 @@ class JobExchange:
             return made
 
     def _read(self, line: int, text: str) -> None:
+        self._line = line
         try:
             document = from_line(text)
             document.setdefault("at", self.clock.now())
@@ -220,7 +225,9 @@ class JobExchange:
             raise EventError(f"job: {name} never arrived; an arrival comes first")
         if isinstance(event, Cancelled):
             self._cancelled.append(name)
-        elif attempt is None:
+        if self._past.is_past(name, self._line):
+            return
+        if attempt is None and not isinstance(event, Cancelled):
             asked = "where it is not wanted any more it is cancelled; new work has a file of events of its own"
             raise EventError(f"job: {name} was not begun by an order; {asked}")
         if attempt is None or attempt.end is not None:
@@ -274,6 +281,7 @@ class JobExchange:
             now = self.clock.now()
             size = {"cores": place.cores / 1000, "memory_gib": place.memory / 1024}
             where = self._where(place.instance)
+            self._past.note(order.id)
             self._order({"at": now, "order": "begin", "job": order.id, "attempt": place.attempt, **where, **size})
             self._ordered()[order.id] = _Attempt(place.attempt, now)
             self._progress.pop(order.id, None)
@@ -321,12 +329,7 @@ class JobExchange:
         return {"instance": instance} | ({} if machine is None else {"machine": machine.id, "zone": machine.zone})
 
     def _order(self, document: Document) -> None:
-        try:
-            with self.orders.open("ab", buffering=0) as file:
-                file.write(to_line(document).encode())
-                os.fsync(file.fileno())
-        except OSError as error:
-            raise FileError.of(error, self.orders, "written") from error
+        append(self.orders, to_line(document))
 
     def _ordered(self) -> dict[str, _Attempt]:
         """The newest attempt of each job that was ordered, also by a controller of this work before this one."""

@@ -64,7 +64,9 @@ def work(here: LiveGround, operation: OpenedWork, terminal: Terminal, shown: Tol
         terminal.show(*outcome_lines(loop.fold, now()), *compared_lines(found))
     if left := loop.not_come:
         named = ", ".join(left[:NAMED]) + (", ..." if len(left) > NAMED else "")
-        terminal.warn(f"{counted(len(left), 'job')} not due yet when the work ended and not run: {named}")
+        asked = loop.fold.asked
+        why = f"not run, as '{asked}' was asked for" if asked else "not due yet when the work ended and not run"
+        terminal.warn(f"{counted(len(left), 'job')} {why}: {named}")
     terminal.flush()
     loop.finish()
     failed = loop.fold.harvested.counted.get("failed")

@@ -203,9 +203,9 @@ class Fold:
 
     @_note.register
     def _(self, entry: JobTaken) -> None:
-        job = JobRecord(entry.order, entry.at, attempt=entry.attempt)
-        self.known.add(entry.order.id)
-        self.jobs[entry.order.id] = self.active[entry.order.id] = job
+        self.asked = self.asked if entry.attempt else ""  # whoever takes jobs went on, as a 'run' of before did
+        self.known.add(name := entry.order.id)
+        self.jobs[name] = self.active[name] = JobRecord(entry.order, entry.at, attempt=entry.attempt)
 
     @_note.register
     def _(self, entry: Launching) -> None:

@@ -266,7 +266,7 @@ def _no_spot(setup: Setup, now: Situation) -> Missed:
 def options(refused: tuple[Declined, ...]) -> Iterator[str]:
     """The refused options as sentences."""
     for one in refused:
-        missed = "" if one.margin is None else f" (by {one.margin:.4g} {one.unit})"
+        missed = f" (by {one.margin:.4g} {one.unit})" if one.margin else ""
         yield f"{one.option}: {one.reason}{missed}"
 
 

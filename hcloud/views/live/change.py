@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from hcloud import __version__
-from hcloud.model.holdings.change import Action, Change, ChangeSet, How
+from hcloud.model.holdings.change import Action, Base, Change, ChangeSet, How
 from hcloud.units import counted, harmless
 from hcloud.views.comment import LONGEST_LINE, LONGEST_TEXT
 from hcloud.views.console import Terminal
@@ -23,6 +23,7 @@ from hcloud.views.tables import Figures
 
 if TYPE_CHECKING:
     from hcloud.live.applying.outcome import ApplyOutcome
+    from hcloud.model.holdings.state import State
 
 COLOURS = {Action.LAUNCH: "green", Action.TERMINATE: "red", Action.REPLACE: "yellow", Action.COMMIT: "cyan"}
 VERBS = {Action.LAUNCH: "+ launch", Action.TERMINATE: "- end", Action.REPLACE: "~ replace", Action.COMMIT: "$ commit"}
@@ -38,7 +39,7 @@ def show_changes(changes: ChangeSet, terminal: Terminal) -> None:
     base, width = changes.base, terminal.out.width
     for warning in changes.warnings:
         terminal.warn(warning)
-    terminal.show(Text.assemble(("changes", "bold"), f" in {base.scope}, state {base.lineage[:8]} #{base.serial}"))
+    terminal.show(Text.assemble(("changes", "bold"), f" in {base.scope}, {state_name(base)}"))
     rows = [_cells(change) for change in changes.changes]
     widths = [max((len(row[c]) for row in rows), default=0) for c in range(3)]
     for change, row in zip(changes.changes, rows, strict=True):
@@ -53,6 +54,11 @@ def show_changes(changes: ChangeSet, terminal: Terminal) -> None:
     for note in changes.notes:
         terminal.show(hanging(note, width, "  ", "dim"))
     terminal.show(*totals(changes))
+
+
+def state_name(of: Base | State) -> str:
+    """How a state is named on a screen: by its id and how often it was written, once it was."""
+    return f"state {of.lineage[:8]} #{of.serial}" if of.serial else "no state yet"
 
 
 def totals(changes: ChangeSet) -> Iterator[str]:

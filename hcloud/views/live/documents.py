@@ -15,6 +15,7 @@ from hcloud.control.operating.harvested import HARVEST_RESULTS, HarvestStory
 from hcloud.control.operating.records import JOB_STATES, RESULTS, MachinePhase
 from hcloud.control.sessions.story import Story
 from hcloud.live.applying.outcome import ApplyResult
+from hcloud.model.holdings.standing import LiveStatus
 from hcloud.model.holdings.state import Deed, RememberedState, State
 from hcloud.model.running.alternatives import DOLLARS, VCPU_HOURS, CostComparison
 from hcloud.model.running.decision import Decision, Declined
@@ -101,11 +102,16 @@ class _Difference(Part):
     what: Text
 
 
+def _lineage(found: LiveStatus) -> str:
+    """The id of a state; nothing before its first apply, when none is kept."""
+    return found.stored.lineage if found.stored.serial else ""
+
+
 class StatusDocument(Document, title="hcloud status"):
     """What stands."""
 
     scope: Annotated[_Scope, From("observed.scope")]
-    lineage: Annotated[Text, From("stored.lineage")]
+    lineage: Annotated[Text, From(_lineage)]
     serial: Annotated[Count, From("stored.serial")]
     currency: Currency
     hourly: Amount
@@ -120,7 +126,7 @@ class StatusDocument(Document, title="hcloud status"):
 class DriftDocument(Document, title="hcloud drift"):
     """How what stands differs from what is remembered."""
 
-    lineage: Annotated[Text, From("stored.lineage")]
+    lineage: Annotated[Text, From(_lineage)]
     serial: Annotated[Count, From("stored.serial")]
     drift: list[_Difference]
 

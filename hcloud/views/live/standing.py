@@ -11,7 +11,7 @@ from hcloud.control.operating.records import WORK
 from hcloud.planning.changes.slots import is_always_rented
 from hcloud.units import counted
 from hcloud.views.console import Terminal
-from hcloud.views.live.change import LISTED, dollars
+from hcloud.views.live.change import LISTED, dollars, state_name
 from hcloud.views.tables import Figures
 
 if TYPE_CHECKING:
@@ -24,9 +24,7 @@ def show_status(found: LiveStatus, terminal: Terminal) -> None:
     """Machines by address, what they cost, and what is open."""
     observed = found.observed
     state = found.stored
-    terminal.show(
-        Text.assemble(("running", "bold"), f" in {observed.scope}, state {state.lineage[:8]} #{state.serial}")
-    )
+    terminal.show(Text.assemble(("running", "bold"), f" in {observed.scope}, {state_name(state)}"))
     if found.groups:
         rows = [_group(group) for group in found.groups]
         names = ("address", "type", "zone", "state", "machines", "$/h")

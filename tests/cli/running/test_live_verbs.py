@@ -72,6 +72,16 @@ def documented(words: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[in
     return code, json.loads(capsys.readouterr().out)
 
 
+@pytest.mark.parametrize("verb", ["status", "drift"])
+def test_before_the_first_apply_no_state_is_named(capsys: pytest.CaptureFixture[str], verb: str) -> None:
+    """An id that was another at each call was shown."""
+    assert documented([verb, "--json"], capsys)[1]["lineage"] == ""
+    run(["status"])
+    assert "us-east-1 at memory, no state yet" in said(capsys)[0]
+    run(["destroy"])
+    assert "at memory, no state yet" in "".join(said(capsys))
+
+
 def test_a_life_from_plan_to_destroy(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["plan", "--out", "plan.json", "--detailed-exitcode"]) == 2
     out, _ = said(capsys)

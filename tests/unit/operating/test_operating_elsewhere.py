@@ -259,6 +259,16 @@ def test_new_work_takes_no_end_for_its_own_that_was_told_of_finished_work(tmp_pa
     assert "new work has a file of events of its own" in str(refused.value)
 
 
+def test_an_end_that_was_told_before_the_order_of_an_attempt_is_never_its_end(tmp_path: Path) -> None:
+    """It was skipped with a warning, and ended the job, that still ran, when the events were read again."""
+    world = world_of(tmp_path, arrival("a"), {"event": "completion", "job": "a"})
+    world.run(until=lambda loop: bool(world.outsider.begun))
+    world.start()
+    loop = world.run(until=lambda loop: loop.fold.results.counted != {})
+    assert world.outsider.ended == {("a", 1): "completed"}
+    assert loop.fold.results.counted == {"completed": 1}
+
+
 def test_work_goes_on_after_a_job_that_no_machine_holds(tmp_path: Path) -> None:
     """It is refused, and its line still stands in the file of events when the next controller reads that."""
     world = world_of(tmp_path, arrival("a", 2), arrival("big", 999))

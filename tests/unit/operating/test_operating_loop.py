@@ -12,18 +12,22 @@ import pytest
 from operating import World, closed_after, job
 
 from hcloud.cli.main import run as cli
+from hcloud.control.operating.fold import Fold
 from hcloud.control.operating.wanted import SpendingLimits
 from hcloud.control.sessions.story import Story
+from hcloud.errors import UsageError
 from hcloud.fake.faults import FaultKind, FaultPlan, FaultRule
 from hcloud.live.operating import crash_points
 from hcloud.live.operating.loop import OperatingLoop
 from hcloud.model.running.decision import Decision
 from hcloud.model.running.event import BelowQos, Completion, Latency, Lost
-from hcloud.model.running.job import ServiceTarget, TargetKind
-from hcloud.model.running.note import Asked, Ended
+from hcloud.model.running.job import NewJobs, ServiceTarget, TargetKind
+from hcloud.model.running.note import Asked, ControllerStarted, Ended, JobTaken
 from hcloud.model.workload import JobKind
+from hcloud.readers.jobs import JobsFile
 from hcloud.store.journals.journal import read_journal
 from hcloud.usecases.deciding.explain_job import explain_job
+from hcloud.usecases.live.operating.jobs_file import check_takes, keep
 from hcloud.usecases.live.operating.operate import FAKE_RHYTHM, fold_of, kept_limits
 
 
@@ -66,6 +70,31 @@ def test_what_a_controller_was_asked_for_outlasts_it(tmp_path: Path, what: str) 
     world.kill_at = ("operate.noted", world.points["operate.noted"] + 1)
     world.run(passes=300)
     world.check()
+
+
+def test_work_that_a_run_of_an_earlier_version_went_on_with_after_a_drain_is_not_drained(tmp_path: Path) -> None:
+    """There a controller that was begun anew undid it, and took jobs."""
+    world = World.of(tmp_path / "j", [], "SR", 1)
+    fold = Fold(world.setup)
+    fold.take([Asked(1.0, "drain"), ControllerStarted(2.0, "0.1.0"), JobTaken(3.0, job("a"))])
+    assert fold.asked == ""
+
+
+def test_a_file_of_other_jobs_is_refused_while_a_drain_is_not_over(tmp_path: Path) -> None:
+    """None of its jobs ran, and the work ended as if they had; the file that the work began with ends it."""
+    known, other = job("a"), job("b")
+    fold = Fold(World.of(tmp_path / "j", [], "SR", 1).setup)
+    fold.take([JobTaken(1.0, known)])
+    mine, theirs = JobsFile(tmp_path / "mine.csv"), JobsFile(tmp_path / "theirs.csv")
+    mine.path.touch()
+    keep(mine, tmp_path)
+    check_takes(theirs, tmp_path, fold, NewJobs((other,)))
+    fold.take([Asked(2.0, "drain"), ControllerStarted(3.0, "0.1.0")])
+    check_takes(mine, tmp_path, fold, NewJobs((other,)))
+    check_takes(theirs, tmp_path, fold, NewJobs((other, known)))
+    check_takes(None, tmp_path, fold, NewJobs((other,)))
+    with pytest.raises(UsageError, match="takes no more jobs"):
+        check_takes(theirs, tmp_path, fold, NewJobs((other,)))
 
 
 KILLS = 100

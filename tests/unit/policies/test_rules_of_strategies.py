@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hcloud.cli.main import run
-from hcloud.control.sessions.decode import refusals
+from hcloud.control.sessions.decode import options, refusals
 from hcloud.errors import InputError, UsageError
 from hcloud.policy.facts import Setup, TypeFacts
 from hcloud.policy.mapping import MappingRule, Situation, choose
@@ -53,9 +53,9 @@ def test_every_mapping_says_what_kept_a_job_from_the_other_places(
     rules = Rules(mapping=int(rule.sets["mapping"]), reserved_share=0.5, threshold=5000, static_limit=0.6, hard=0.8)
     setup = Setup("x", "0" * 64, rules, False, 3, None, (TypeFacts("m", 16_000, 65_536, 20.0, 8000),))
     now = Situation(used, 0.6, room, 4000, 6000, 5.0, 20.0, 0.4, 0)
-    options = refusals(setup, now, choose(rules, now)[0], 0)
-    assert options
-    assert all(option.reason for option in options)
+    declined = refusals(setup, now, choose(rules, now)[0], 0)
+    assert declined
+    assert all(option.reason for option in declined)
 
 
 @pytest.mark.parametrize(
@@ -70,6 +70,15 @@ def test_the_reserve_keeps_a_job_from_spot_and_spot_keeps_it_from_on_demand(used
     now = Situation(used, 0.6, 1, 7000, 5000, 5.0, 20.0, 0.4, 1)
     told = {o.option: o.reason for o in refusals(setup, now, choose(rules, now)[0], 0)}
     assert why in told[option]
+
+
+def test_a_pool_exactly_at_the_soft_limit_is_not_said_to_be_above_it_by_nothing() -> None:
+    mapping = next(rule.sets["mapping"] for rule in MAPPINGS if rule is RULES["mapping"]["dynamic"])
+    rules = Rules(mapping=int(mapping), static_limit=0.6, hard=0.8)
+    setup = Setup("x", "0" * 64, rules, False, 3, None, (TypeFacts("m", 16_000, 65_536, 20.0, 8000),))
+    now = Situation(0.6, 0.6, 1, 7000, 5000, 5.0, 20.0, 0.4, 1)
+    told = list(options(refusals(setup, now, choose(rules, now)[0], 0)))
+    assert any(line.endswith("the pool is at or above the soft limit (60%)") for line in told)
 
 
 def test_a_misspelt_rule_is_answered_with_the_one_that_was_meant() -> None:

@@ -34,6 +34,7 @@ from hcloud.store.journals.decisions import decision_document
 from hcloud.store.journals.events import coin_of, to_line
 from hcloud.store.journals.journal import Before, JournalContents, LiveOrigin, header_line, read_header, read_journal
 from hcloud.store.journals.live import LiveJournalFile, segment
+from hcloud.store.past_ends import past_of
 from hcloud.units import counted, counted_vcpus
 from hcloud.usecases.live.decide import Kernels, replay
 from hcloud.usecases.live.ground import LiveGround, local_types
@@ -53,7 +54,7 @@ from hcloud.usecases.live.operating.engine import (
 )
 from hcloud.usecases.live.operating.fake_machines import executed
 from hcloud.usecases.live.operating.harvest import BesideServices, harvest_terms
-from hcloud.usecases.live.operating.jobs_file import JOBS_FROM, keep, kept
+from hcloud.usecases.live.operating.jobs_file import JOBS_FROM, check_takes, keep, kept
 from hcloud.usecases.live.operating.setup import Policy, different, servers_that_fit, setup_for
 
 REQUESTS = "requests"
@@ -135,6 +136,7 @@ def operating(here: LiveGround, asked: OperateRequest, kernels: Callable[[], Ker
         )
         world = open_engine(here, origin.engine, directory, jobs)
         first = _first_jobs(world.source, fold, goes_on=known is not None, given=asked.jobs is not None)
+        check_takes(asked.jobs, directory, fold, first)
         _check_fits(() if known or origin.engine == SLURM_ENGINE else first.orders, setup)  # else it alone is refused
         harvest = harvest_terms(asked.beside, fold, setup, world, (first, origin.engine, follow))
         if known is None:
@@ -266,7 +268,8 @@ def _begin_anew(directory: Path, jobs: JobsFile | None) -> None:
         if output.is_dir() and any(output.iterdir()):
             output.rename(output.with_name(f"{OUTPUT}{aside.suffixes[0]}"))
             output.mkdir()
-    (directory / ORDERS).unlink(missing_ok=True)
+    for path in (directory / ORDERS, past_of(directory / ORDERS)):
+        path.unlink(missing_ok=True)
 
 
 def fold_of(known: JournalContents) -> Fold:
