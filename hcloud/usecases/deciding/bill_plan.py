@@ -93,7 +93,7 @@ def plan_kind(loaded: Loaded, now: datetime, progress: Progress = unheard) -> De
     """The whole plan of the kind of machine that the configuration names, with what a user should know of the bill."""
     basis = basis_of(bill_by_kinds(loaded, progress), loaded, now)
     use = basis.found.named(loaded)
-    compared = dict(_compared(basis, now, unheard)) if basis.held.pools else {}
+    compared = dict(_compared(basis, now, unheard))  # what is bought for another kind may cover this one too
     joint = together(compared, basis)
     held = _chosen(basis, joint)
     made = _planned(basis, use, now, Beside(compared=compared.get(use.kind), holdings=held.get(use.kind)))
