@@ -107,11 +107,12 @@ def _told_together(
     """What a kind costs where what floats is applied in the order of the cloud, not divided."""
     if joint is not None and use.kind in held:
         dollars = joint.dollars(held)[use.kind]
+        saves = f"the purchase saves {format_money(dollars.saved)}/month of all kinds"
         yield (
             "what is bought is chosen for all kinds together, as commitments cover several of them: this kind costs "
-            f"{format_money(dollars.now)}/month as the cloud applies these, and the purchase saves "
-            f"{format_money(dollars.saved)}/month of all kinds; other figures of this plan divide them in proportion "
-            "to what runs"
+            f"{format_money(dollars.now)}/month as the cloud applies these, and "
+            f"{saves if held[use.kind] else 'nothing is bought for it'}; other figures of this plan divide them in "
+            "proportion to what runs"
         )
 
 

@@ -113,3 +113,6 @@ def test_the_plan_of_one_kind_buys_the_same_where_only_what_is_bought_floats(mon
     apart = [bill_plan.plan_kind(asked(f"kind={kind.name}"), now).plan for kind in whole.kinds]
     assert any(kind.purchases for kind in whole.kinds)
     assert [plan.purchases for plan in apart] == [kind.purchases for kind in whole.kinds]
+    said = [any("nothing is bought for it" in one for one in plan.warnings) for plan in apart]
+    assert said == [not kind.purchases for kind in whole.kinds]
+    assert any(said)
