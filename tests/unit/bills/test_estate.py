@@ -93,7 +93,7 @@ def test_the_plan_of_one_kind_buys_the_same_where_only_what_is_bought_floats(mon
     """Each kind bought for itself where nothing is held that floats: the plan of the bill buys one that covers
     both."""
     day, usage = np.sin(np.arange(24 * 28) / 24 * 2 * np.pi), []
-    for name, hours in (("r5a.xlarge", 20 + 10 * day), ("m6i.xlarge", 10 - 8 * day)):
+    for name, hours in (("r5a.xlarge", 20 + 10 * day), ("m6i.xlarge", 10 - 10 * day)):
         listed = BOOK.offers[OfferKey(Provider.AWS, "us-east-1", name, PurchaseOption.ON_DEMAND)].hourly
         cost = listed * Decimal(str(round(float(hours.sum()), 6)))
         usage.append(
