@@ -88,12 +88,12 @@ class KindPurchase:
 
 @dataclass(frozen=True, slots=True)
 class EstateCosts:
-    """What is rented of each kind, and what each uses of commitments that float, in dollars of the horizon; what of
-    these is idle, and what purchases cost."""
+    """What is rented of each kind, and what each uses of commitments that float and bears of what is idle of those that
+    are held, in dollars of the horizon; what purchases cost."""
 
     rented: tuple[float, ...]
     used: tuple[float, ...]
-    idle: float
+    idle: tuple[float, ...]
     bought: float
 
     @property
@@ -123,17 +123,25 @@ class BilledEstate:
         steps = len(self.kinds[0].machines)
         pools = [*self.pools, *(p.pool(steps) for p in bought if p.rates is not None)]
         rooms = [pool.dollars.copy() for pool in pools]
-        used = np.zeros(len(self.kinds))
+        used = np.zeros((len(pools), len(self.kinds)))
         for rate, number, kind in self._order(pools):
             taken = np.minimum(left[kind], rooms[number] / rate)
             left[kind] = left[kind] - taken
             rooms[number] -= taken * rate
-            used[kind] += float(taken.sum()) * rate
+            used[number, kind] = float(taken.sum()) * rate
         rented = tuple(kind.rented(machines) for kind, machines in zip(self.kinds, left, strict=True))
-        idle = sum(float(room.sum()) for room in rooms[: len(self.pools)]) * self.step_hours
-        return EstateCosts(
-            rented, tuple((used * self.step_hours).tolist()), idle, sum(float(p.holding.cost) for p in bought)
-        )
+        idle = self._idle(used, [float(room.sum()) for room in rooms])
+        of_all, of_idle = (tuple((dollars * self.step_hours).tolist()) for dollars in (used.sum(axis=0), idle))
+        return EstateCosts(rented, of_all, of_idle, sum(float(p.holding.cost) for p in bought))
+
+    def _idle(self, used: Floats, rooms: Sequence[float]) -> Floats:
+        """What each kind bears of what is idle: of each commitment in proportion to what it uses of it, or, where no
+        kind does, to what a machine of it would."""
+        idle = np.zeros(len(self.kinds))
+        for taken, room, pool in zip(used, rooms, self.pools, strict=False):
+            weights = taken if taken.any() else np.array([pool.rates.get(n, 0.0) for n in range(len(self.kinds))])
+            idle += weights * (room / weights.sum()) if weights.any() else 0.0
+        return idle
 
     def _beside_bound(self, bought: Sequence[KindPurchase]) -> list[Floats]:
         """The machines of each kind that purchases for it alone leave."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from itertools import pairwise
 from pathlib import Path
@@ -78,20 +78,23 @@ def _ended(words: Sequence[str], *more: str) -> tuple[str, ...]:
 
 
 def commands_apart(parts: Sequence[Sequence[str]]) -> list[str]:
-    """The command that was typed, with the flags of each part in place of its own and a file for each where it wrote
-    one; none where Python called, or the workload came on standard input."""
+    """The command that was typed, with the flags of each part in place of its own and files for each where it wrote
+    some; none where Python called, or the workload came on standard input."""
     words = typed_command().words
     if not words or "-" in words:
         return []
-    kept, file = _without(words, "--out")
+    kept, files = list(words), dict[str, str]()
+    for flag in ("--out", "--picture"):
+        kept, files[flag] = _without(kept, flag)
     for flag, mark in (("--window", ""), ("--set", "requires=")):
         kept, _ = _without(kept, flag, mark)
-    files = [("--out", str(_numbered(Path(file), at))) if file else () for at in range(1, len(parts) + 1)]
-    return [shlex.join(_ended(kept, *part, *named)) for part, named in zip(parts, files, strict=True)]
+    return [shlex.join(_ended(kept, *part, *_numbered(files, at))) for at, part in enumerate(parts, 1)]
 
 
-def _numbered(file: Path, at: int) -> Path:
-    return file.with_name(f"{file.stem}-{at}{file.suffix}")
+def _numbered(files: Mapping[str, str], at: int) -> Iterator[str]:
+    """Each flag with its file, if it has one, for one of several plans."""
+    for flag, file in ((flag, Path(file)) for flag, file in files.items() if file):
+        yield from (flag, str(file.with_name(f"{file.stem}-{at}{file.suffix}")))
 
 
 def _both(before: str, more: str) -> dict[str, str]:

@@ -93,7 +93,7 @@ def plan_kind(loaded: Loaded, now: datetime, progress: Progress = unheard) -> De
     """The whole plan of the kind of machine that the configuration names, with what a user should know of the bill."""
     basis = basis_of(bill_by_kinds(loaded, progress), loaded, now)
     use = basis.found.named(loaded)
-    compared = dict(_compared(basis, now, unheard)) if basis.held.pools else {}
+    compared = dict(_compared(basis, now, unheard))  # what is bought for another kind may cover this one too
     joint = together(compared, basis)
     held = _chosen(basis, joint)
     made = _planned(basis, use, now, Beside(compared=compared.get(use.kind), holdings=held.get(use.kind)))
@@ -107,11 +107,12 @@ def _told_together(
     """What a kind costs where what floats is applied in the order of the cloud, not divided."""
     if joint is not None and use.kind in held:
         dollars = joint.dollars(held)[use.kind]
+        saves = f"the purchase saves {format_money(dollars.saved)}/month of all kinds"
         yield (
             "what is bought is chosen for all kinds together, as commitments cover several of them: this kind costs "
-            f"{format_money(dollars.now)}/month as the cloud applies these, and the purchase saves "
-            f"{format_money(dollars.saved)}/month of all kinds; other figures of this plan divide them in proportion "
-            "to what runs"
+            f"{format_money(dollars.now)}/month as the cloud applies these, and "
+            f"{saves if held[use.kind] else 'nothing is bought for it'}; other figures of this plan divide them in "
+            "proportion to what runs"
         )
 
 

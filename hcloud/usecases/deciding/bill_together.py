@@ -64,11 +64,10 @@ class TogetherKinds:
         before = self.estate.costs(())
         found, bought, now = {}, list[KindPurchase](), before.total
         month = HOURS_PER_MONTH / self._hours
-        idle = before.idle / sum(before.used) if sum(before.used) else 0.0
         for number, kind in enumerate(self.names):
             bought += [self._purchase(number, holding) for holding in held.get(kind, ())]
             then = self.estate.costs(bought).total
-            alone = before.rented[number] + before.used[number] * (1 + idle) + self._bound(number)
+            alone = before.rented[number] + before.used[number] + before.idle[number] + self._bound(number)
             found[kind] = KindDollars(_cents(alone * month), _cents((now - then) * month))
             now = then
         return found

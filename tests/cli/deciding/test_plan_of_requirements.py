@@ -12,6 +12,8 @@ import pytest
 from hcloud.cli.main import run
 from hcloud.model.workload import Window, WindowRule
 from hcloud.readers.configuration.window import parse_window
+from hcloud.readers.typed import typed
+from hcloud.readers.workloads.commands import commands_apart
 from hcloud.store.plan_file import load_plan
 from hcloud.units import format_money
 from hcloud.usecases.deciding.planned_apart import window_text
@@ -132,6 +134,15 @@ def test_plans_apart_are_named_where_one_plan_does_not_hold_all_jobs_and_not_whe
     told = capsys.readouterr().err
     assert "plans apart would not cost 1% less" in " ".join(told.split())
     assert not any(line.startswith("hcloud plan ") for line in told.splitlines())
+
+
+def test_commands_of_plans_apart_write_to_files_of_their_own() -> None:
+    """Both drew into one picture: the second overwrote that of the first."""
+    with typed(["hcloud", "plan", "jobs.csv", "--picture=p/costs.svg", "--out", "plan.json", "-s", "auto"]):
+        assert commands_apart([("--set", "requires=nothing"), ("--set", "requires=type=c5*")]) == [
+            "hcloud plan jobs.csv -s auto --set requires=nothing --out plan-1.json --picture p/costs-1.svg",
+            "hcloud plan jobs.csv -s auto --set 'requires=type=c5*' --out plan-2.json --picture p/costs-2.svg",
+        ]
 
 
 @pytest.mark.parametrize("wanted", ["type=c5*", "anything"])

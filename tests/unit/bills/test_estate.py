@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import UTC, datetime
+from decimal import Decimal
+
 import numpy as np
 import pytest
 
+from hcloud.model.bill import Bill, BilledUsage, LineKind, LineSum, UsageKind
 from hcloud.model.catalog import OfferKey, Payment, Provider, PurchaseOption
 from hcloud.planning.billed.better import better
 from hcloud.planning.billed.estate import BilledEstate, EstateKind, EstatePool, KindPurchase
 from hcloud.planning.fleets.candidates import Candidate
 from hcloud.planning.fleets.fleet import Holding
 from hcloud.planning.forecasting.forecast import Forecast
+from hcloud.readers.configuration.config import Loaded, MarketSection, load_config
 from hcloud.readers.prices.shipped.bundled import load_bundled
+from hcloud.usecases.deciding import bill_plan
+from hcloud.usecases.workloads.billed import by_kinds
+from hcloud.usecases.workloads.sources import Flags, with_flags
 
 HOURS = 8760
 BOOK = load_bundled(providers={Provider.AWS, Provider.GCP}, regions={"us-east-1", "us-central1"}, systems={"linux"})
@@ -55,6 +64,16 @@ def test_kinds_that_are_not_planned_use_what_floats_and_their_dollars_do_not_cou
     assert costs.rented[1] == 0
 
 
+def test_what_is_idle_is_borne_by_the_kinds_of_its_cloud_and_where_none_uses_it_too() -> None:
+    """Kinds of Google bore what was idle of AWS, and nobody what no kind used."""
+    m5, n1 = kind("m5.large", 10), kind("n1-standard-2", 10, Provider.GCP, "us-central1")
+    half, of_n1 = m5.price / 2, EstatePool(np.full(HOURS, 0.1), {1: n1.price / 2})
+    partly = BilledEstate((m5, n1), (pool(10 * half + 1.0, half), of_n1), 1.0).costs(())
+    assert [round(x / HOURS, 6) for x in partly.idle] == [1.0, 0.0]
+    unused = BilledEstate((kind("m5.large", 0), n1), (pool(1.0, half), of_n1), 1.0).costs(())
+    assert [round(x / HOURS, 6) for x in unused.idle] == [1.0, 0.0]
+
+
 @pytest.mark.parametrize("held", [0, 3])
 def test_a_purchase_that_frees_a_plan_for_another_kind_is_bought_for_what_it_saves_there(held: int) -> None:
     """Each m5.large that is bought for frees $0.0576 an hour, which cover $0.0823 of the c6g.large; eight free as much
@@ -68,3 +87,32 @@ def test_a_purchase_that_frees_a_plan_for_another_kind_is_bought_for_what_it_sav
         for dollars in (10 * rates[0], 10 * sum(rates))
     ]
     assert counts == [8, 0]
+
+
+def test_the_plan_of_one_kind_buys_the_same_where_only_what_is_bought_floats(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each kind bought for itself where nothing is held that floats: the plan of the bill buys one that covers
+    both."""
+    day, usage = np.sin(np.arange(24 * 28) / 24 * 2 * np.pi), []
+    for name, hours in (("r5a.xlarge", 20 + 10 * day), ("m6i.xlarge", 10 - 10 * day)):
+        listed = BOOK.offers[OfferKey(Provider.AWS, "us-east-1", name, PurchaseOption.ON_DEMAND)].hourly
+        cost = listed * Decimal(str(round(float(hours.sum()), 6)))
+        usage.append(
+            BilledUsage(UsageKind(Provider.AWS, "1", "us-east-1", name[:-7], name, "linux"), hours, cost, cost)
+        )
+    lines = {LineKind.ON_DEMAND: LineSum(1, usage[0].cost + usage[1].cost)}
+    start, now = datetime(2026, 10, 23, tzinfo=UTC), datetime(2026, 11, 20, tzinfo=UTC)
+    made = Bill("acme", "cur-2.0", "d" * 64, start, len(day), False, tuple(usage), (), lines)
+    monkeypatch.setattr(bill_plan, "bill_by_kinds", lambda loaded, progress: by_kinds(made, loaded))
+
+    def asked(*options: str) -> Loaded:
+        loaded = with_flags(load_config(None), Flags(workload="acme.csv", options=options))
+        market = MarketSection(provider=Provider.AWS, options=(PurchaseOption.COMPUTE_SAVINGS_PLAN,), terms=(1,))
+        return replace(loaded, config=loaded.config.model_copy(update={"markets": (market,)}))
+
+    whole = bill_plan.plan_bill(asked(), now)
+    apart = [bill_plan.plan_kind(asked(f"kind={kind.name}"), now).plan for kind in whole.kinds]
+    assert any(kind.purchases for kind in whole.kinds)
+    assert [plan.purchases for plan in apart] == [kind.purchases for kind in whole.kinds]
+    said = [any("nothing is bought for it" in one for one in plan.warnings) for plan in apart]
+    assert said == [not kind.purchases for kind in whole.kinds]
+    assert any(said)
