@@ -40,6 +40,13 @@ def on_servers(settings: PlanSettings, book: PriceBook, asked: ToServe, plain: F
     return sized if not most or whole is None or _is_held(sized, book, whole) else _of_size(settings, most)
 
 
+def on_larger(settings: PlanSettings, sized: PlanSettings, plain: FleetDecision) -> PlanSettings | None:
+    """The settings with servers as large as those that the plan without strategies runs on, None where ``sized`` has
+    such or the markets name theirs."""
+    larger = _of_size(settings, server_size(plain))
+    return larger if any(a.vcpus > b.vcpus for a, b in zip(larger.markets, sized.markets, strict=True)) else None
+
+
 def _fitting_size(workload: Jobs | Demand, demand: Demand) -> int:
     whole = isinstance(workload, Jobs) and workload.provenance.format not in SPLITTABLE
     largest = float(np.quantile(workload.cores, FITTING_JOBS)) if isinstance(workload, Jobs) and whole else 0.0
