@@ -136,7 +136,7 @@ def plan_for(
         given = replace(given, idle=use.hours, otherwise=without)
     if simulated:
         whole = whole_jobs(workload, settings.divisible)
-        sized = on_servers(settings, book, (workload, demand, whole), without)
+        sized = on_servers(settings, book, (workload, demand, whole), without, given.required)
         asked_for = (book, demand, sized, owned, Given(required=given.required, whole=whole))
         settings, decision, operation = _on_enough(
             loaded.config, workload, asked_for, on_larger(settings, sized, without), part_of(progress, READING, 1.0)

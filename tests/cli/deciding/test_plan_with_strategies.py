@@ -153,6 +153,14 @@ def test_larger_servers_are_tried_where_the_smaller_ones_miss_the_target(
     assert json.loads(capsys.readouterr().out)["operation"]["reserved_type"] == "m5a.2xlarge", "neither keeps it"
 
 
+def test_servers_are_as_large_as_jobs_require(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Jobs of two vCPUs that fit servers of 2, on a machine of 60 GiB or more, as the plan without strategies buys."""
+    rows = [f"{3600 * hour},3600,2,8,batch,memory>=60" for hour in range(24)]
+    trace.write_text("\n".join(["submit,duration,cores,memory,kind,requires", *rows]) + "\n", encoding="utf-8")
+    assert run(["plan", str(trace), "--family", "m6i", *NOW, "--seeds", "2", "-s", "OdM", "-o", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["operation"]["reserved_type"] == "m6i.4xlarge"
+
+
 def test_a_budget_nobody_keeps_is_warned_about(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(planned(trace, "-s", "OdF,OdM", "--budget", "1")) == 3
     out, err = capsys.readouterr()
