@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -90,25 +91,38 @@ def _without_a_day(cores: Floats, per_day: int) -> Floats:
 
 
 @dataclass(frozen=True, slots=True)
-class LowerEnd:
-    """That the last ``part`` of a demand has a ``share`` of what it is compared with (``than``)."""
+class DemandEnd:
+    """That the last ``part`` of a demand has a ``share`` (below or above 1) of what it is compared with (``than``)."""
 
     part: str
     share: float
     than: str
 
 
-def ends_lower(cores: Floats, per_day: int) -> LowerEnd | None:
-    """That a demand, in so many steps a day, needs much less in its last whole week than in its first one, or, where
-    there is one alone, on its last day than a week before: a weekend is no fall."""
+def end_of(cores: Floats, per_day: int) -> DemandEnd | None:
+    """The last whole week of a demand, in so many steps a day, beside its first one, or, where there is one alone, its
+    last day beside the same one a week before, and of less its last day beside its first: a weekend is no change."""
     week = WEEK // DAY * per_day
-    if len(cores) < week + per_day:
+    weeks, part, length, than, begin = len(cores) // week, "day", per_day, "the first", 0
+    if weeks > 1:
+        part, length, begin = "week", week, len(cores) - weeks * week
+    elif len(cores) >= week + per_day:
+        than, begin = "the same day a week before", len(cores) - week - per_day
+    elif len(cores) < 2 * per_day:
         return None
-    weeks = len(cores) // week
-    part, length, than, begin = (
-        ("week", week, "the first", len(cores) - weeks * week)
-        if weeks > 1
-        else ("day", per_day, "the same day a week before", len(cores) - week - per_day)
-    )
     first, last = float(cores[begin:][:length].mean()), float(cores[-length:].mean())
-    return LowerEnd(part, last / first, than) if first > WORTH_A_WARNING * last else None
+    return DemandEnd(part, last / first if first else inf if last else 1.0, than)
+
+
+def ends_lower(cores: Floats, per_day: int) -> DemandEnd | None:
+    """That a demand of over a week needs much less at its end than before."""
+    end = end_of(cores, per_day) if len(cores) >= WEEK // DAY * per_day + per_day else None
+    return end if end is not None and end.share * WORTH_A_WARNING < 1 else None
+
+
+def filling_days(cores: Floats, per_day: int) -> int:
+    """How many days at the begin of a demand need much less than the same days a week later; 0 where the whole first
+    week does: that is growth."""
+    days = cores[: len(cores) // per_day * per_day].reshape(-1, per_day).mean(axis=1)
+    low = days[:-7][:7] * WORTH_A_WARNING < days[7:14]
+    return 0 if low.all() else int(low.argmin())

@@ -18,6 +18,7 @@ from hcloud.planning.strategies.choice import (
     model_of,
     quality_gap,
 )
+from hcloud.planning.strategies.operation import PLANNED
 from hcloud.units import format_money
 
 SHOWN = 3
@@ -52,7 +53,20 @@ def why(points: Sequence[OperatingPoint], chosen: OperatingPoint, target: Operat
     yield _main(points, chosen, target)
     if meets(chosen, target) and chosen.kept_qos.low < target.qos:
         yield f"its interval reaches down to {chosen.kept_qos.low:.1%}: more runs (operation.runs) would tell"
+    yield from _of_arithmetic(points, chosen)
     yield from _others(points, chosen, target)
+
+
+def _of_arithmetic(points: Sequence[OperatingPoint], chosen: OperatingPoint) -> Iterator[str]:
+    """What the reserve does that costs least by its use alone, where another one was chosen."""
+    planned = [p for p in points if p.reserve_rule == PLANNED]
+    planned = [p for p in planned if p.strategy == chosen.strategy] or planned
+    if not planned or chosen.reserve in {p.reserve for p in planned}:
+        return
+    best = min(planned, key=lambda p: p.hourly)
+    more = best.monthly - chosen.monthly
+    beside = f"{format_money(abs(more))}/month {'dearer' if more > 0 else 'cheaper'}, {best.kept_qos.mean:.1%} kept"
+    yield f"by use alone {best.reserve} cost least; simulated, {named(best)} is {beside}"
 
 
 def _main(points: Sequence[OperatingPoint], chosen: OperatingPoint, target: OperatingTarget) -> str:

@@ -38,7 +38,7 @@ from hcloud.usecases.deciding.idle_plan import FindIdle, PlanQuestion, decide_wi
 from hcloud.usecases.deciding.known_of_jobs import leanest_of, required_of, running_of, speeds_of
 from hcloud.usecases.deciding.plan_notes import PlanNoteInputs, assumptions, warnings
 from hcloud.usecases.deciding.planned_apart import PlannedTogether, planned_apart, unpriced
-from hcloud.usecases.deciding.servers import on_servers, server_size, whole_jobs
+from hcloud.usecases.deciding.servers import on_larger, on_servers, server_size, whole_jobs
 from hcloud.usecases.progress import Progress, part_of, unheard
 from hcloud.usecases.workloads.sources import check_regions, open_prices
 
@@ -136,9 +136,11 @@ def plan_for(
         given = replace(given, idle=use.hours, otherwise=without)
     if simulated:
         whole = whole_jobs(workload, settings.divisible)
-        settings = on_servers(settings, book, (workload, demand, whole), without)
-        asked_for = (book, demand, settings, owned, Given(required=given.required, whole=whole))
-        decision, operation = _operated(loaded.config, workload, asked_for, part_of(progress, READING, 1.0))
+        sized = on_servers(settings, book, (workload, demand, whole), without, given.required)
+        asked_for = (book, demand, sized, owned, Given(required=given.required, whole=whole))
+        settings, decision, operation = _on_enough(
+            loaded.config, workload, asked_for, on_larger(settings, sized, without), part_of(progress, READING, 1.0)
+        )
         decision = replace(decision, rivals=without.rivals)  # "all on demand" is one figure, strategies or not
     used = book.restricted(k for k in _considered(decision) if k in book.offers)  # a bill's own prices are in no book
     oldest = min((o.origin.day for o in decision.offers_in_use), default=now.date())
@@ -192,6 +194,25 @@ def _operated(config: Config, workload: Workload, asked: Asked, progress: Progre
     decision = decide(*asked)
     operation = operate(OperationBasis(config, workload, book, decision), progress)
     return _as_operated(decision, operation, asked), operation
+
+
+def _on_enough(
+    config: Config, workload: Workload, asked: Asked, larger: PlanSettings | None, progress: Progress
+) -> tuple[PlanSettings, FleetDecision, Operation]:
+    """What strategies make of a decision; of one on larger servers where only that keeps the target."""
+    first = _operated(config, workload, asked, part_of(progress, 0.0, 1.0 if larger is None else 0.5))
+    if larger is not None and not first[1].meets_target:
+        book, demand, _, owned, given = asked
+        decision, second = _operated(
+            config, workload, (book, demand, larger, owned, given), part_of(progress, 0.5, 1.0)
+        )
+        if second.meets_target and second.within_budget:
+            said = (
+                f"on {first[1].reserved_type} none of {len(first[1].points)} keeps the target; {second.reserved_type}"
+                " is as large as what the plan without strategies runs on (markets.vcpus)"
+            )
+            return larger, decision, replace(second, reasons=(*second.reasons, said))
+    return asked[2], *first
 
 
 def _as_operated(decision: FleetDecision, operation: Operation, asked: Asked) -> FleetDecision:

@@ -15,7 +15,7 @@ from hcloud.model.plans.plan import Assumption
 from hcloud.model.workload import Demand, Jobs, Modelled, Workload, odd_times
 from hcloud.planning.decide import FleetDecision
 from hcloud.planning.fleets.candidates import UNPRICED
-from hcloud.planning.forecasting.fall import ends_lower
+from hcloud.planning.forecasting.fall import WORTH_A_WARNING, end_of, ends_lower, filling_days
 from hcloud.planning.forecasting.forecast import FINE_STEP, WEEK, counted_too_often
 from hcloud.planning.forecasting.needs import KEY, NO_PROFILE
 from hcloud.planning.forecasting.outliers import lone, outlier
@@ -37,7 +37,7 @@ APART_UNKNOWN = (
     "a series does not say which work takes how many GiB per vCPU: a mix of types holds it only where that differs"
     " (planning.mix_types)"
 )
-STILL_RISING = 1.5  # ours: the last day's mean demand above this multiple of the first day's is worth a warning
+STILL_RISING = 1.5  # ours: mean demand at the end above this multiple of that at the begin is worth a warning
 
 
 def assumptions(demand: Demand, settings: PlanSettings, decision: FleetDecision) -> Iterator[Assumption]:
@@ -280,12 +280,7 @@ def _of_forecast(seen: PlanNoteInputs) -> Iterator[str]:
         yield "planning.regret_quantile has no effect: the plan buys no commitment, or planning.futures is 0"
     per_day = DAY // seen.demand.step_seconds
     cores = seen.demand.cores[planning.warm_up // seen.demand.step_seconds :]
-    if len(cores) >= 2 * per_day and (times := _risen(cores, per_day)) > STILL_RISING:
-        goes_on = "" if planning.growth_per_year else _if_it_goes_on(cores, per_day)
-        yield (
-            f"demand is still rising: the last day needs {times:.1f} times the first; {goes_on}if the trace began with"
-            " an empty cluster, set planning.warm_up"
-        )
+    yield from _of_begin(cores, per_day, grows=bool(planning.growth_per_year))
     if (fell := ends_lower(cores, per_day)) is not None:
         yield (
             f"demand is falling: the last {fell.part} needs {fell.share:.0%} of {fell.than}; what is reserved is paid"
@@ -293,10 +288,20 @@ def _of_forecast(seen: PlanNoteInputs) -> Iterator[str]:
         )
 
 
-def _risen(cores: Floats, per_day: int) -> float:
-    """How many times its first day the last day of a demand needs."""
-    first, last = float(np.mean(cores[:per_day])), float(np.mean(cores[-per_day:]))
-    return last / first if first else float("inf") if last else 0.0
+def _of_begin(cores: Floats, per_day: int, *, grows: bool) -> Iterator[str]:
+    """That demand rose since the trace began, or is low in its first days alone."""
+    end, filling = end_of(cores, per_day), filling_days(cores, per_day)
+    if end is not None and end.share > STILL_RISING:
+        goes_on = "" if grows else _if_it_goes_on(cores, per_day)
+        if len(cores) < 8 * per_day:
+            goes_on += "if the trace began with an empty cluster, set planning.warm_up"
+        goes_on = goes_on or "--window 14d plans for the last two weeks alone"
+        yield f"demand is still rising: the last {end.part} needs {end.share:.1f} times {end.than}; {goes_on}"
+    if filling:
+        yield (
+            f"demand begins low: its first {filling}d need less than {1 / WORTH_A_WARNING:.0%} of the same days a week"
+            f" later; if the trace began with an empty cluster, planning.warm_up: {filling}d leaves them out"
+        )
 
 
 def _if_it_goes_on(cores: Floats, per_day: int) -> str:
@@ -304,9 +309,7 @@ def _if_it_goes_on(cores: Floats, per_day: int) -> str:
     grows = growth_of(cores, per_day)
     if grows is None or grows <= 0:
         return ""
-    return (
-        f"if it keeps rising, --window {AT_EACH_END * 7}d with planning.growth_per_year: {grows:.2f} plans for that; "
-    )
+    return f"if it keeps rising, --window {AT_EACH_END * 7}d with planning.growth_per_year: {grows:.2f} plans for that"
 
 
 def _of_operation(seen: PlanNoteInputs, operation: Operation) -> Iterator[str]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from hcloud.sim.outcomes.comparison import ComparedStrategy, StrategyComparison, dollars_per_hour
+from hcloud.sim.outcomes.comparison import ComparedStrategy, StrategyComparison, dollars_per_hour, kept_qos
 from hcloud.sim.outcomes.interval import Interval
 from hcloud.units import counted
 
 _NAMED = 4
+ENOUGH_KEPT = 0.9  # ours: the share of jobs that plans keep, too, where operation.qos is not set
 
 
 def cheapest_of(comparison: StrategyComparison) -> ComparedStrategy | None:
@@ -32,3 +33,16 @@ def _dearer(one: ComparedStrategy, best: ComparedStrategy) -> Interval:
     """How many dollars an hour one is dearer than the best, at the same seeds."""
     pairs = zip(one.runs, best.runs, strict=True)
     return Interval.of([dollars_per_hour(mine) - dollars_per_hour(its) for mine, its in pairs])
+
+
+def keeps_too_few(comparison: StrategyComparison, best: ComparedStrategy) -> str:
+    """That the cheapest strategy keeps too few jobs as fast as alone, with the cheapest of those that keep enough;
+    empty where it keeps enough itself."""
+    if (kept := best.interval(kept_qos).mean) >= ENOUGH_KEPT:
+        return ""
+    enough = [c for c in comparison.strategies if c.is_compared and c.interval(kept_qos).mean >= ENOUGH_KEPT]
+    said = f"{best.name} keeps 95% of performance for {kept:.1%} of jobs"
+    if not enough:
+        return f"{said}; none does for {ENOUGH_KEPT:.0%}"
+    other = min(enough, key=lambda c: c.interval(dollars_per_hour).mean)
+    return f"{said}; {other.name} is the cheapest that does for {ENOUGH_KEPT:.0%}"

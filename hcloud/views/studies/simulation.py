@@ -22,7 +22,7 @@ from hcloud.sim.setup.clustered.clusters import OWN
 from hcloud.units import SECONDS_PER_HOUR, counted, format_figure
 from hcloud.views.console import Terminal
 from hcloud.views.lines import point
-from hcloud.views.studies.cheapest import as_cheap_by_chance, cheapest_of
+from hcloud.views.studies.cheapest import as_cheap_by_chance, cheapest_of, keeps_too_few
 from hcloud.views.studies.many import same_for_all, strategies_in_lines
 from hcloud.views.studies.own_lines import Line, admission_notes, own_lines, workflow_lines, workflow_warnings
 from hcloud.views.tables import Figures
@@ -179,6 +179,8 @@ def _show_best(comparison: StrategyComparison, terminal: Terminal) -> None:
         return
     alike = as_cheap_by_chance(comparison, cheapest)
     terminal.show(point(f"cheapest Pareto-optimal strategy: {cheapest.name}{f'; {alike}' if alike else ''}"))
+    if lost := keeps_too_few(comparison, cheapest):
+        terminal.show(point(lost))
 
 
 def _headline(comparison: StrategyComparison) -> str:

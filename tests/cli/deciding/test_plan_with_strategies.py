@@ -47,7 +47,7 @@ def test_every_strategy_is_told_in_dollars_and_quality(
     out = capsys.readouterr().out
     for words in ("SR ", "OdF ", "OdM ", "HF ", "HM ", "kept %", "chosen", "operate it as", "±", "measured-aws"):
         assert words in out, words
-    assert len(out.splitlines()) <= 45
+    assert len(out.splitlines()) <= 47
     assert max(map(len, out.splitlines())) <= 100
 
 
@@ -133,6 +133,32 @@ def test_a_target_nothing_keeps_is_the_first_line_and_the_exit_code(
     assert operation is not None
     assert operation.is_missed
     assert not operation.meets_target
+
+
+def test_larger_servers_are_tried_where_the_smaller_ones_miss_the_target(
+    trace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Services of 4 and 8 vCPUs on servers of 8 disturb each other; the plan without strategies buys some of 16."""
+    rows = [f"base{i},0,86400,8,32,service" for i in range(3)]
+    rows += [f"w{i},{3600 * (i % 12) + 97 * i},21600,4,16,service" for i in range(24)]
+    trace.write_text("\n".join(["id,submit,duration,cores,memory,kind", *rows]) + "\n", encoding="utf-8")
+    asked = ["plan", str(trace), "--family", "m5a", *NOW, "--seeds", "2", "-s", "HC", "-o", "json"]
+    assert run([*asked, "--vcpus", "8", "--qos", "0.8"]) == 3
+    capsys.readouterr()
+    assert run([*asked, "--qos", "0.8"]) == 0
+    operation = json.loads(capsys.readouterr().out)["operation"]
+    assert operation["reserved_type"] == "m5a.4xlarge"
+    assert "on m5a.2xlarge none of" in operation["reasons"][-1]
+    assert run([*asked, "--qos", "1"]) == 3
+    assert json.loads(capsys.readouterr().out)["operation"]["reserved_type"] == "m5a.2xlarge", "neither keeps it"
+
+
+def test_servers_are_as_large_as_jobs_require(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Jobs of two vCPUs that fit servers of 2, on a machine of 60 GiB or more, as the plan without strategies buys."""
+    rows = [f"{3600 * hour},3600,2,8,batch,memory>=60" for hour in range(24)]
+    trace.write_text("\n".join(["submit,duration,cores,memory,kind,requires", *rows]) + "\n", encoding="utf-8")
+    assert run(["plan", str(trace), "--family", "m6i", *NOW, "--seeds", "2", "-s", "OdM", "-o", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["operation"]["reserved_type"] == "m6i.4xlarge"
 
 
 def test_a_budget_nobody_keeps_is_warned_about(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:

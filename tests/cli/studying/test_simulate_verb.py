@@ -92,6 +92,23 @@ def test_a_comparison_shows_intervals_and_the_front(
     assert "cheapest Pareto-optimal strategy" in screen
 
 
+def test_a_cheapest_strategy_that_keeps_few_jobs_is_told_with_one_that_keeps_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Jobs that wait for one another on a small reserve cost least as SR, which rents nothing."""
+    rows = [f"b{i},{60 * (i % 24)},3600,8,16,batch" for i in range(48)]
+    path = tmp_path / "jobs.csv"
+    path.write_text("\n".join(["id,submit,duration,cores,memory,kind", *rows]) + "\n", encoding="utf-8")
+    words = ["compare", str(path), "--seeds", "2", "--pool", "2", "-s", "SR,OdF"]
+    assert run(*words, "-o", "json") == 0
+    told = json.loads(capsys.readouterr().out)["strategies"]
+    assert [s["on_front"] for s in told] == [True, True]
+    assert run(*words) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "SR keeps 95% of performance for" in said
+    assert "of jobs; OdF is the cheapest that does for 90%" in said
+
+
 def test_the_cheapest_is_told_from_the_others_only_beyond_chance(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

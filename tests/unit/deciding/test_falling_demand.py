@@ -202,3 +202,34 @@ def test_a_few_weeks_show_no_growth() -> None:
 def test_futures_that_leave_the_forecast_behind_are_told(less: str, more: str, said: str) -> None:
     low, middle, high, regret = map(Decimal, (1000, 2000, 3000, 100))
     assert said in said_of_risk(Risk(200, low, middle, high, regret, None, Decimal(less), Decimal(more)))
+
+
+def rising(days: list[float], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Any) -> list[str]:
+    """What a plan says of a demand's begin and rise."""
+    monkeypatch.chdir(tmp_path)
+    rows = "".join(f"{86400 * day},{cores}\n" for day, cores in enumerate(days))
+    Path("trace.csv").write_text(f"time,cores\n{rows}", encoding="utf-8")
+    return [w for w in planned(capsys)["warnings"] if "still rising" in w or "begins low" in w]
+
+
+@pytest.mark.parametrize(
+    ("days", "said"),
+    [
+        (([20.0] * 6 + [60.0]) * 4, []),
+        (
+            [7.0, 13.0, 20.0, 27.0] + [40.0] * 24,
+            ["demand begins low: its first 3d need less than 67% of the same days"],
+        ),
+        ([40.0] * 14 + [80.0] * 14, ["demand is still rising: the last week needs 2.0 times the first"]),
+        (
+            [40.0] * 3 + [80.0] * 2,
+            ["demand is still rising: the last day needs 2.0 times the first; if the trace began"],
+        ),
+    ],
+)
+def test_a_busy_last_day_of_each_week_is_no_rise_and_a_low_begin_is_no_growth(
+    days: list[float], said: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    found = rising(days, monkeypatch, tmp_path, capsys)
+    assert len(found) == len(said), found
+    assert all(one.startswith(start) for one, start in zip(found, said, strict=True)), found

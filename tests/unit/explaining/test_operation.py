@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from hcloud.model.plans.operation import Band, OperatingPoint
 from hcloud.planning.strategies.choice import OperatingTarget, choose, is_affordable, meets, with_front
 from hcloud.planning.strategies.choice_reasons import judged, why
+from hcloud.planning.strategies.operation import PLANNED
 
 
 def point(name: str, monthly: int, kept: float, half: float | None = 0.0) -> OperatingPoint:
@@ -46,6 +47,17 @@ def test_where_none_is_within_the_budget_the_cheapest_is() -> None:
 def test_a_budget_too_small_for_the_target_is_not_taken_for_a_target_too_high() -> None:
     said = " ".join(why(POINTS, GOOD, OperatingTarget(0.985, Decimal(250))))
     assert "none of 3 within the budget keeps the target of 98.5%; good with 1 reserved comes closest: 92.0%" in said
+
+
+def test_a_reserve_other_than_the_one_by_use_alone_is_told_with_what_that_would_do() -> None:
+    by_use = replace(point("good", 240, 0.91), reserve=8, reserve_rule=PLANNED)
+    chosen = replace(GOOD, reserve=11)
+    said = " ".join(why([CHEAP, by_use, chosen], chosen, OperatingTarget(0.9, None)))
+    assert "by use alone 8 cost least; simulated, good with 8 is $40/month dearer, 91.0% kept" in said
+    cheaper = replace(by_use, monthly=Decimal(150), hourly=Decimal(150) / 730, kept_qos=Band(0.7, 0.0))
+    said = " ".join(why([cheaper, chosen], chosen, OperatingTarget(0.9, None)))
+    assert "good with 8 is $50/month cheaper, 70.0% kept" in said
+    assert "by use alone" not in " ".join(why([CHEAP, by_use], by_use, OperatingTarget(0.9, None)))
 
 
 def test_every_other_point_is_refused_with_its_margin() -> None:
