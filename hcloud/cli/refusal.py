@@ -95,8 +95,16 @@ def _of_typer(error: Any) -> ErrorScreen:
 
 def _of_value(detail: ErrorDetails) -> str:
     """What the value of a flag has to be, in our words."""
-    said = must_be(detail)
+    said = must_be(detail) + _as_share(detail)
     return harmless(f"{str(detail['input'])[:80]!r} {said}" if said.startswith("must ") else said)
+
+
+def _as_share(detail: ErrorDetails) -> str:
+    """The share that is meant where somebody wrote percent for a flag that is at most 1."""
+    percent = detail["input"]
+    if detail.get("ctx", {}).get("le") != 1 or not isinstance(percent, int | float | str):
+        return ""
+    return f"; {percent}% is {float(percent) / 100:g}" if float(percent) <= 100 else ""
 
 
 def _leave_stdout(error: OSError) -> None:

@@ -61,7 +61,7 @@ def must_be(detail: ErrorDetails) -> str:
         return _length(facts, *OF_LENGTH[kind])
     if kind in OF_LIMIT:
         return OF_LIMIT[kind].format(**{name: _told(value) for name, value in facts.items()})
-    return detail["msg"].removeprefix("Value error, ")
+    return detail["msg"].removeprefix("Value error, ").removeprefix(f"{detail['input']!r} ")
 
 
 def _told(fact: object) -> str:

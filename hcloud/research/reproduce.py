@@ -46,7 +46,7 @@ def open_bench(seeds: int, advance: Callable[[int], None] = lambda runs: None) -
 def chosen_studies(system: str, wanted: Sequence[str]) -> tuple[str, ...]:
     """Keys of the studies to run, in the order of the page; UsageError for an unknown system or study."""
     if system not in SYSTEMS:
-        raise UsageError(f"{system!r}: nothing to reproduce", hint=f"systems: {', '.join(SYSTEMS)}")
+        raise UsageError(f"there is nothing to reproduce of {system!r}", hint=f"systems: {', '.join(SYSTEMS)}")
     if unknown := [key for key in wanted if key not in STUDIES]:
         raise UsageError(
             f"--study {unknown[0]}: there is no such study{did_you_mean(unknown[0], STUDIES)}",

@@ -116,7 +116,8 @@ def load_changes(path: Path) -> ChangeSet:
     if "slots" not in document:
         plan = load_plan(path)
         if plan.changes is None:
-            hint = "make it for one: hcloud plan --cloud aws --out FILE"
+            provider = next((line.provider for line in plan.mix), "aws")
+            hint = f"plan it again with --cloud {provider} --out {path}; --cloud fake rehearses"
             raise InputError(f"{path}: this plan was made for no cloud, so it changes nothing", hint=hint)
         return _exactly(path, plan.changes, document.get("changes"))
     try:
@@ -185,5 +186,5 @@ def _read(path: Path, *wanted: str) -> dict[str, object]:
     except ValueError as error:
         hint = "a plan is written by 'hcloud plan --out FILE'; it may have been cut off or edited"
         raise InputError(f"{path}: not JSON: {error}", hint=hint) from None
-    check_version(document, str(path))
+    check_version(document, str(path), "a plan is written by 'hcloud plan --out FILE'")
     return cast("dict[str, object]", document)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -15,6 +17,7 @@ from hcloud.units import harmless
 from hcloud.views.lines import INDENT, Shown, wrapped
 
 WIDE_GAP, NARROW_GAP = 3, 2
+SHORT_NAMES = 3  # ours: names are short where they take at most one part in so many of the width
 FOLDED_LINES = 2
 """Text of a row may take so many lines; where that is too little, it stands above its figures instead."""
 
@@ -42,7 +45,7 @@ def fitted(figures: Figures, width: int) -> Shown:
     natural = [max(map(_longest_line, figures.cells(c))) for c in columns]
     if _total(natural, WIDE_GAP) <= width:
         return _table(figures, natural, WIDE_GAP)
-    wide, figures = figures, replace(figures, names=tuple(name.replace(" ", "\n") for name in figures.names))
+    wide, figures = figures, replace(figures, names=tuple(map(_folded, figures.names, map(figures.cells, columns))))
     spread, natural = natural, [max(map(_longest_line, figures.cells(c))) for c in columns]
     least = [w if c in figures.numbers else max(map(_least, figures.cells(c))) for c, w in enumerate(natural)]
     spare = width - _total(least, NARROW_GAP)
@@ -55,18 +58,32 @@ def fitted(figures: Figures, width: int) -> Shown:
     return _table(figures, least, NARROW_GAP)
 
 
+def _folded(name: str, cells: Sequence[str]) -> str:
+    """A header in lines that are no wider than the cells below it, or than its longest word."""
+    room = max(map(len, (*name.split(), *cells[1:])), default=1)
+    return textwrap.fill(name, max(room, 1), break_long_words=False, break_on_hyphens=False)
+
+
 def blocks(figures: Figures, width: int) -> list[Figures]:
-    """Tables of the same rows, each with the first column and as many of the others as fit beside it, one at least."""
+    """Tables of the same rows, each with the first column and as many of the others as fit beside it, one at least; as
+    few as possible, and of those the last with as many columns as the first where they fit."""
     room = width - max(map(_longest_line, figures.cells(0)))
+    columns = range(1, len(figures.names))
+    widths = {c: NARROW_GAP + max(map(len, (*figures.names[c].split(), *figures.cells(c)[1:]))) for c in columns}
+    parts = _parts(widths, room, len(columns))
+    even = _parts(widths, room, math.ceil(len(columns) / max(len(parts), 1)))
+    return [_of_columns(figures, (0, *part)) for part in (even if len(even) == len(parts) else parts)]
+
+
+def _parts(widths: Mapping[int, int], room: int, most: int) -> list[list[int]]:
+    """Columns in turn, each part with as many as fit and no more than ``most``."""
     parts, left = list[list[int]](), 0
-    for column in range(1, len(figures.names)):
-        words = figures.names[column].split()
-        least = NARROW_GAP + max(map(len, (*words, *(row[column] for row in figures.rows))))
-        if not parts or least > left:
+    for column, width in widths.items():
+        if not parts or width > left or len(parts[-1]) == most:
             parts, left = [*parts, []], room
         parts[-1].append(column)
-        left -= least
-    return [_of_columns(figures, (0, *part)) for part in parts]
+        left -= width
+    return parts
 
 
 def _of_columns(figures: Figures, columns: Sequence[int]) -> Figures:
@@ -130,11 +147,13 @@ def _table(figures: Figures, widths: Sequence[int], gap: int) -> Table:
 
 
 def _narrow(figures: Figures, widths: Sequence[int], width: int) -> Shown:
-    """Text above its figures; where the figures of a row alone are too wide, several tables with the same names."""
+    """Text above its figures; several tables with the same names where the figures of a row alone are too wide, or the
+    names short."""
     if not figures.numbers:
         return _grouped(figures, width)
     parts = blocks(figures, width) if figures.numbers == frozenset(range(1, len(figures.names))) else []
-    if len(parts) > 1 and sum(widths[c] + NARROW_GAP for c in figures.numbers) - NARROW_GAP > width:
+    is_wide = sum(widths[c] + NARROW_GAP for c in figures.numbers) - NARROW_GAP > width
+    if len(parts) > 1 and (is_wide or widths[0] * SHORT_NAMES <= width):
         title = [Text(figures.title)] if figures.title else []
         first, *others = (fitted(table, width) for table in parts)
         return Group(*title, first, *(part for table in others for part in (Text(), table)))

@@ -137,7 +137,8 @@ def check_sizes(dags: Sequence[Dag], file: str, cores: float, memory: float | No
     reading.refuse("file of jobs")
 
 
-def _content(path: Path, what: str, hint: str) -> object:
+def _content(path: Path, what: str, example: str) -> object:
+    hint = f"write for example {example}"
     if not path.is_file():
         raise UsageError(f"{path}: no such {what}", hint=hint)
     if path.stat().st_size > LARGEST:

@@ -160,7 +160,10 @@ def check_called(file: str, called: Mapping[str, str], names: Sequence[str], our
     """Refuse a column that is none of ``ours``, and one that is not among the names of the file."""
     for mine, theirs in called.items():
         if mine not in ours:
-            raise UsageError(f"columns: {shown(mine)} is no column here{did_you_mean(mine, ours)}")
+            raise UsageError(
+                f"columns: {shown(mine)} is no column here{did_you_mean(mine, ours)}",
+                hint=f"columns: {', '.join(ours)}",
+            )
         if theirs not in names:
             raise InputError(
                 f"{file}: has no column {shown(theirs)}{did_you_mean(theirs, names)}",

@@ -29,7 +29,7 @@ from hcloud.views.deciding.operation import (
     simulated_line,
     verdicts,
 )
-from hcloud.views.deciding.plan_tables import DERIVED, grouped, instances, mix_on_screen, price_of
+from hcloud.views.deciding.plan_tables import DERIVED, grouped, instances, mix_on_screen, price_of, told_alternatives
 from hcloud.views.escaped import BLANK, Written, markdown_document, md
 from hcloud.views.lines import point
 from hcloud.views.live.change import changes_markdown
@@ -113,7 +113,7 @@ def _demand(plan: Plan, width: int) -> list[str | Text]:
 def _drawn(plan: Plan, width: int) -> list[str | Text]:
     w = plan.workload
     drawn = Text(sparkline(w.profile, width), style="cyan")
-    return [f"mean vCPUs over these {w.hours:,.1f} h, from 0:", drawn] if drawn else []
+    return [f"mean vCPUs over time, full height {figure(max(w.profile))}:", drawn] if drawn else []
 
 
 def sparkline(values: Sequence[float], width: int) -> str:
@@ -142,12 +142,12 @@ def _count(line: MixLine) -> str:
 
 def _alternatives_table(plan: Plan) -> Figures:
     names = ("alternatives", "$/h", "$/month", f"$ over {horizon(plan)}", "against plan")
-    options = sorted(plan.alternatives, key=lambda a: (-a.total, a.name))
+    told = told_alternatives(plan)
     rows = [
-        (o.name, format_figure(o.hourly, 2), format_figure(o.monthly), format_figure(o.total), _against(plan, o))
-        for o in options
+        (name, format_figure(o.hourly, 2), format_figure(o.monthly), format_figure(o.total), _against(plan, o))
+        for name, o in told
     ]
-    own = frozenset(number for number, option in enumerate(options) if option.name == plan.after.name)
+    own = frozenset(number for number, (_, option) in enumerate(told) if option.name == plan.after.name)
     return Figures(names, rows, frozenset(range(1, 5)), bold=own)
 
 
@@ -293,7 +293,7 @@ def _mix_in_full(plan: Plan) -> Figures:
 
 def _alternatives_in_full(plan: Plan) -> Figures:
     names = ("alternative", PER_MONTH, md("$ over {}", horizon(plan)), "against plan")
-    rows = [(a.name, str(a.monthly), str(a.total), _against(plan, a)) for a in plan.alternatives]
+    rows = [(name, str(a.monthly), str(a.total), _against(plan, a)) for name, a in told_alternatives(plan)]
     return Figures(names, rows, frozenset({1, 2, 3}))
 
 

@@ -11,12 +11,12 @@ from hcloud.readers.strategies import STRATEGIES, load_strategy
 from hcloud.units import HOURS_PER_MONTH, format_money
 from hcloud.views.deciding.operation import telling
 from hcloud.views.deciding.plan_charts import HEIGHTS, dollars, horizon
+from hcloud.views.deciding.plan_tables import BOUND, told_alternatives
 from hcloud.views.page.axes import Frame, axis, framed
 from hcloud.views.page.bars import BarRow, Bars, bar_picture
 from hcloud.views.page.drawn import Drawn
 from hcloud.views.page.svg import WIDE, Canvas, Point, text_width
 
-BOUND = "lower bound"
 FAR = 2.5  # ours: times the distance of the target from 100%, beyond which a point is far below it
 NEAR = 15.0  # ours: labels keep so far from one another
 
@@ -28,11 +28,11 @@ def cost_picture(plan: Plan) -> Drawn:
 
 def _alternatives(plan: Plan) -> Drawn:
     rows = []
-    for option in sorted(plan.alternatives, key=lambda a: (-a.total, a.name)):
+    for name, option in told_alternatives(plan):
         own = option.name == plan.after.name
         low, high = (plan.risk.cost_p10, plan.risk.cost_p90) if own and plan.risk else (option.total, option.total)
         kind = "p-best" if own else "p-idle" if option.name == BOUND else "p-other"
-        rows.append(BarRow(option.name, format_money(option.total), float(option.total), float(low), float(high), kind))
+        rows.append(BarRow(name, format_money(option.total), float(option.total), float(low), float(high), kind))
     caption = "For the same demand at the same prices; nothing can be cheaper than the lower bound."
     if plan.risk is not None:
         caption += f" The interval of this plan holds 80% of {plan.risk.futures} futures: days, level and growth drawn."

@@ -10,13 +10,14 @@ from hcloud.model.catalog import PurchaseOption
 from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.plans.held import HOURS_PER_DAY, NAMED_DAYS, begun_later, by_day, held_now, most_held, said_days
 from hcloud.model.plans.operation import Band, OperatingPoint, Operation
-from hcloud.model.plans.plan import MixLine, Plan, Refusal
+from hcloud.model.plans.plan import Alternative, MixLine, Plan, Refusal
 from hcloud.units import HOURS_PER_MONTH, format_figure, format_money
 from hcloud.views.escaped import Written, csv_document
 from hcloud.views.tables import Figures
 
 NONE = "–"
 DERIVED = "~"
+BOUND = "lower bound"
 SHORT = {
     PurchaseOption.RESERVED: "Standard RI",
     PurchaseOption.CONVERTIBLE: "Convertible RI",
@@ -138,12 +139,20 @@ def due_upfront(plan: Plan) -> tuple[Decimal, str]:
     return due, f"{format_money(rest)} more on {said_days(later)}" if later else ""
 
 
+def told_alternatives(plan: Plan) -> list[tuple[str, Alternative]]:
+    """The dearest first, each under its name; one that costs what the plan does is named beside it and not again."""
+    same = [a.name for a in plan.alternatives if not a.versus_plan and a.name not in (plan.after.name, BOUND)]
+    own = f"{plan.after.name} = {' = '.join(same)}" if same else plan.after.name
+    told = sorted((a for a in plan.alternatives if a.name not in same), key=lambda a: (-a.total, a.name))
+    return [(own if a.name == plan.after.name else a.name, a) for a in told]
+
+
 def alternatives_table(plan: Plan) -> Figures:
     """Other ways to serve the same demand."""
     names = ("alternative", "what it is", "$/month", "$ in all", "against this plan")
     rows = [
-        [a.name, a.description, format_figure(a.monthly), format_figure(a.total), _against(plan, a.versus_plan)]
-        for a in sorted(plan.alternatives, key=lambda a: (-a.total, a.name))
+        [name, a.description, format_figure(a.monthly), format_figure(a.total), _against(plan, a.versus_plan)]
+        for name, a in told_alternatives(plan)
     ]
     return Figures(names, rows, frozenset({2, 3, 4}), "Alternatives by arithmetic")
 

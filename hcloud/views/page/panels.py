@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -121,7 +122,10 @@ def _group(group: PanelGroup, width: float) -> Canvas:
     classes, entries = group.classes(), Canvas(width, 0.0)
     if group.shared:
         entries.height = key(entries, _entries(group.panels, classes)) if _is_keyed(group.panels) else 0.0
-    columns = max(min(group.columns, len(group.panels), int((width + GAP) // (LEAST_WIDTH + GAP))), 1)
+    most = max(min(group.columns, len(group.panels), int((width + GAP) // (LEAST_WIDTH + GAP))), 1)
+    columns = math.ceil(
+        len(group.panels) / math.ceil(len(group.panels) / most)
+    )  # six beside five are two rows of three
     each = (width - GAP * (columns - 1)) / columns
     every = [_ends(panel) for panel in group.panels]
     one = group.shared and not group.own_scales and group.panels[0].kind != "heat"

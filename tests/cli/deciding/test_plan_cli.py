@@ -49,6 +49,12 @@ def test_the_example_plans_on_one_screen(capsys: pytest.CaptureFixture[str]) -> 
     assert "days old" in err
 
 
+def test_what_costs_as_much_as_the_plan_is_named_beside_it_once(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["plan", "-f", EXAMPLE, *NOW]) == 0
+    rows = [line for line in capsys.readouterr().out.splitlines() if "static hybrid" in line]
+    assert [row.split("  ")[0] for row in rows] == ["this plan = static hybrid"]
+
+
 def test_it_says_what_commit_buys_now_and_what_later(
     trace: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

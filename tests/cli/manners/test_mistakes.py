@@ -563,10 +563,31 @@ def test_what_several_fakes_export_fits_in_one_shell() -> None:
     assert [line for line in exports(ups[1:]) if line.startswith("#")] == []
 
 
+@pytest.mark.parametrize(
+    ("line", "hint"),
+    [
+        ("plan trace.csv --qos 90", "'90' must be 1 or less; 90% is 0.9"),
+        ("plan trace.csv --columns jobs=id", "hint: columns: id, submit, start, duration"),
+        ("reproduce nothing", "there is nothing to reproduce of 'nothing' hint: systems: hcloud"),
+        ("harvest simulate trace.csv --jobs trace.csv", 'hint: write for example {"format_version"'),
+    ],
+)
+def test_a_refusal_says_what_may_be_written_instead(line: str, hint: str, told: Told) -> None:
+    code, _, said = told(line)
+    assert code in (1, 64)
+    assert hint in said
+
+
+def test_a_plan_for_no_cloud_is_refused_with_its_own_cloud_and_file(told: Told) -> None:
+    told("plan trace.csv --provider gcp --out plan.json")
+    code, _, said = told("apply plan.json --cloud fake")
+    assert (code, "hint: plan it again with --cloud gcp --out plan.json; --cloud fake rehearses" in said) == (1, True)
+
+
 def test_a_flag_that_the_configuration_refuses_is_told_in_one_line(told: Told) -> None:
     code, _, said = told("plan trace.csv --horizon 1")
     assert (code, said.count("\\n")) == (64, 0)
-    assert said.startswith("error: planning.horizon: '1' ('1' is not a duration")
+    assert said.startswith("error: planning.horizon: '1' (is not a duration; write for example")
     _, _, said = told("plan trace.csv --set cores=4")
     assert "did you mean default_cores, series_cores, " in said
 

@@ -140,8 +140,8 @@ def test_K3_no_part_of_a_state_may_be_without_end(text: str, why: str) -> None:
         ("state push folder", 1, "folder: is a directory, not a state\nhint: name a file in it"),
         ("state push nowhere", 1, "nowhere: no such state\nhint: hcloud state pull > FILE writes one"),
         ("state push other.json", 1, "other.json: is not a state: it has no format_version\nhint: push a file that"),
-        ("iam print other.json", 1, "other.json: has no format_version: not a document of hcloud\nhint: look at"),
-        ("export karpenter other.json", 1, "other.json: has no format_version: not a document of hcloud\nhint: look"),
+        ("iam print other.json", 1, "other.json: has no format_version: not a document of hcloud\nhint: a plan"),
+        ("export karpenter other.json", 1, "other.json: has no format_version: not a document of hcloud\nhint: a pl"),
     ],
 )
 def test_a_file_that_is_not_there_or_is_none_is_told_and_nothing_is_left(

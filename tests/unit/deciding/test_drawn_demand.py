@@ -67,7 +67,7 @@ def test_the_name_of_a_strategy_stands_apart_from_its_bars(name: str) -> None:
     assert len(line) <= 60
 
 
-def test_the_drawn_demand_of_a_plan_says_its_unit_and_span(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_drawn_demand_of_a_plan_says_its_unit_and_height(capsys: pytest.CaptureFixture[str]) -> None:
     trace = str(Path(__file__).parents[3] / "examples" / "six-weeks" / "trace.csv")
     assert run(["plan", trace, "--provider", "aws", "--family", "m6i"]) == 0
-    assert "mean vCPUs over these 1,008.0 h, from 0:" in capsys.readouterr().out
+    assert "mean vCPUs over time, full height 671:" in capsys.readouterr().out

@@ -32,3 +32,18 @@ def test_more_figures_than_fit_are_several_tables_with_each_figure_below_its_nam
         end = head.index(name) + len(name)
         assert shown[line + 2].startswith("all jobs")
         assert shown[line + 2][:end].endswith(figure)
+
+
+def test_a_header_takes_no_more_lines_than_the_figures_below_it_ask_for() -> None:
+    names, rows = ("alternatives", "$/month", "$ over 1 y"), [("reserved for the peak", "3,321", "39,852")]
+    shown = printed(Figures(names, rows, frozenset({1, 2})), 39)
+    assert [line.split("  ")[-1].strip() for line in shown[:2]] == ["$ over", "1 y"]
+    assert shown[2].startswith("─")
+
+
+def test_strategies_that_do_not_fit_are_tables_of_equal_width_with_each_name_beside_its_figures() -> None:
+    names = ("", "SR", "OdF", "OdM", "HF", "HM", "HC")
+    shown = printed(Figures(names, [("$ an hour", *(f"{n}7.03 ±0.00" for n in range(6)))], frozenset(range(1, 7))), 80)
+    heads = [line.split() for line in shown if "SR" in line or "HC" in line]
+    assert heads == [["SR", "OdF", "OdM"], ["HF", "HM", "HC"]]
+    assert [line.startswith("$ an hour  ") for line in shown if "7.03" in line] == [True, True]

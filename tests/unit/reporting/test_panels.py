@@ -6,6 +6,7 @@ import math
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -160,3 +161,12 @@ def test_a_file_holds_the_rules_of_what_is_drawn_and_no_others() -> None:
     assert ".p-h8 {" not in bars
     assert "currentColor" in bars
     assert "var(" not in bars
+
+
+def test_six_panels_where_five_fit_are_two_rows_of_three() -> None:
+    every = [replace(panel("areas"), title=f"panel{n}") for n in range(6)]
+    root = ET.fromstring(panels([PanelGroup(every, columns=5)], WIDTH, "").svg())
+    titled = [
+        sum("".join(t.itertext()).startswith("panel") for t in g.iter(f"{SVG}text")) for g in root.iter(f"{SVG}g")
+    ]
+    assert [count for count in titled if 1 < count < 6] == [3, 3]
