@@ -61,7 +61,12 @@ def must_be(detail: ErrorDetails) -> str:
         return _length(facts, *OF_LENGTH[kind])
     if kind in OF_LIMIT:
         return OF_LIMIT[kind].format(**{name: _told(value) for name, value in facts.items()})
-    return detail["msg"].removeprefix("Value error, ").removeprefix(f"{detail['input']!r} ")
+    return detail["msg"].removeprefix("Value error, ")
+
+
+def must_be_beside(detail: ErrorDetails) -> str:
+    """The same where the value stands before it."""
+    return must_be(detail).removeprefix(f"{detail['input']!r} ")
 
 
 def _told(fact: object) -> str:

@@ -15,7 +15,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import CoreSchema, ErrorDetails
 
 from hcloud.errors import InputError, Problem, did_you_mean
-from hcloud.model.must_be import FINITE, WHOLE, any_of, must_be, place_of_value
+from hcloud.model.must_be import FINITE, WHOLE, any_of, must_be_beside, place_of_value
 from hcloud.units import counted, parse_duration
 
 DURATION = "[duration]"
@@ -129,7 +129,8 @@ def _problem(file: str, details: list[ErrorDetails], model: type[Section]) -> Pr
 def _allowed(details: list[ErrorDetails], model: type[Section]) -> str:
     field = _field_at(model, place_of_value(details[0]))
     spans = field is not None and str(field.description).endswith(DURATION)
-    return any_of([A_SPAN if spans and must_be(one) in (WHOLE, FINITE) else must_be(one) for one in details])
+    said = map(must_be_beside, details)
+    return any_of([A_SPAN if spans and one in (WHOLE, FINITE) else one for one in said])
 
 
 def _names(detail: ErrorDetails) -> list[str]:

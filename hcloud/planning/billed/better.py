@@ -24,12 +24,15 @@ class _Search:
         self.cost = estate.costs(bought).total
 
     def run(self, step: int) -> _Search:
-        """The search, done."""
+        """The search, done: at each step all, then those that moved, and at the last all until none moves."""
+        every: Sequence[int] = range(len(self.bought))
+        tried = every
         while True:
-            moved = [self.moved(number, step) for number in range(len(self.bought))]
-            if not any(moved) and step <= 1:
+            moved = [number for number in tried if self.moved(number, step)]
+            if not moved and step <= 1 and tried is every:
                 return self
-            step = step if any(moved) else step // 2
+            step = step if moved else max(step // 2, 1)
+            tried = moved or every
 
     def moved(self, number: int, step: int) -> bool:
         """Whether another number of one purchase saves; then it has it."""

@@ -152,7 +152,7 @@ def test_every_problem_of_an_overlay_is_reported_at_once() -> None:
         parse_overlay(text, "o.yaml")
     shown = str(error.value)
     for words in (
-        "'awz'", "did you mean region?", "'1_000' is not a number", "did you mean capacity?", "month must be",
+        "'awz'", "did you mean region?", "'1_000' (is not a number", "did you mean capacity?", "month must be",
         "rules.2.name: missing", "'.nan'", "either percent or hourly", "rules.4.hourly", "rules.4.capacity",
         "did you mean rules?",
     ):  # fmt: skip
