@@ -138,8 +138,8 @@ def plan(
 
     >>> hcloud.plan("trace.csv", providers="aws", regions=["us-east-1"], horizon="3y")
     """
-    from hcloud.usecases.deciding.bill_basis import basis_of
-    from hcloud.usecases.deciding.bill_plan import plan_bill, plan_of
+    from hcloud.usecases.deciding.billed.basis import basis_of
+    from hcloud.usecases.deciding.billed.plan import plan_bill, plan_of
     from hcloud.usecases.deciding.make import make_plan
     from hcloud.usecases.deciding.plan import Beside, plan_for
     from hcloud.usecases.harvesting.asked import HarvestAsked

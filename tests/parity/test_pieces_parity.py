@@ -23,7 +23,7 @@ from hcloud.sim.machine_code.objects import as_objects
 from hcloud.sim.run import RunOutcome, run
 from hcloud.sim.setup.build import Setting, build, usual_capacity
 from hcloud.store.journals.events import event_document, parse_event
-from hcloud.usecases.deciding.explain_job import explain_job
+from hcloud.usecases.deciding.explaining.job import explain_job
 from hcloud.usecases.studies.journal import JournalReader, job_names, setup_of_run, write_journal
 
 EACH = "placement.gang=false"

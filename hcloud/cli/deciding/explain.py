@@ -151,7 +151,7 @@ def _explain_purchases(terminal: Terminal, path: Path, shown: PagePrinted) -> No
 
 def _explain_job(terminal: Terminal, journal: Path, job: str, shown: PagePrinted, *, full: bool) -> None:
     from hcloud.control.operating.harvested import HarvestStory
-    from hcloud.usecases.deciding.explain_job import explain_job
+    from hcloud.usecases.deciding.explaining.job import explain_job
     from hcloud.views.explanations.job import explain_harvested, explain_story
     from hcloud.views.live.decision import show_story
     from hcloud.views.live.documents import story_document

@@ -138,7 +138,7 @@ def plan(
     asked.refuse(strategy=loaded.config.operation.strategy)
     _check_targets(out, picture)
     if is_bill_named(loaded) and KIND not in loaded.config.workload.options:
-        from hcloud.usecases.deciding.bill_plan import plan_bill
+        from hcloud.usecases.deciding.billed.plan import plan_bill
 
         refuse_beside_bill(
             {**flags.operation, "frontier": frontier, "picture": picture, "cloud": cloud, "harvest": harvest}

@@ -248,7 +248,7 @@ def explain(
     shown: ToldAt,
 ) -> None:
     """Why a job ran where it did, what else was considered, and what happened to it."""
-    from hcloud.usecases.deciding.explain_job import explain_job
+    from hcloud.usecases.deciding.explaining.job import explain_job
     from hcloud.usecases.live.operating.looking import journal_at
     from hcloud.views.live.decision import show_story
     from hcloud.views.live.documents import story_document

@@ -20,7 +20,7 @@ def make_plan(loaded: Loaded, now: datetime, progress: Progress = unheard, idle:
     quarantined or older than allowed.
     """
     if is_bill_named(loaded):
-        from hcloud.usecases.deciding.bill_plan import plan_kind
+        from hcloud.usecases.deciding.billed.plan import plan_kind
 
         return plan_kind(loaded, now, progress)
     simulated = loaded.config.operation.strategy is not None

@@ -66,7 +66,7 @@ def test_a_plan_of_a_trace_loads_nothing_that_reads_bills(tmp_path: Path) -> Non
     assert [
         name for name in loaded if name.startswith(("hcloud.readers.bills.reading", "hcloud.planning.billed"))
     ] == []
-    assert "hcloud.usecases.deciding.bill_plan" not in loaded
+    assert "hcloud.usecases.deciding.billed.plan" not in loaded
 
 
 def test_verbs_that_look_at_machines_load_nothing_that_decides() -> None:

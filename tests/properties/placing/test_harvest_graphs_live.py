@@ -23,7 +23,7 @@ from hcloud.live.harvesting.terms import settings_of
 from hcloud.model.running.harvest_note import HarvestClass, HarvestClasses
 from hcloud.model.running.job_graph import GraphVertex, JobGraph
 from hcloud.model.running.note import Asked
-from hcloud.usecases.deciding.explain_job import explain_job
+from hcloud.usecases.deciding.explaining.job import explain_job
 from hcloud.views.explanations.job import explain_story
 
 BUSY = [0.98 * CORES]

@@ -19,8 +19,8 @@ from hcloud.planning.billed.kinds import kinds_of
 from hcloud.planning.billed.spread import most_uneven
 from hcloud.readers.configuration.config import Loaded, MarketSection, load_config
 from hcloud.readers.prices.shipped.bundled import load_bundled
-from hcloud.usecases.deciding.bill_basis import basis_of
-from hcloud.usecases.deciding.bill_plan import plan_of
+from hcloud.usecases.deciding.billed.basis import basis_of
+from hcloud.usecases.deciding.billed.plan import plan_of
 from hcloud.usecases.workloads.billed import by_kinds
 from hcloud.views.console import Terminal
 from hcloud.views.deciding.bill_plan import show_bill_plan

@@ -18,7 +18,7 @@ from hcloud.planning.fleets.fleet import Holding
 from hcloud.planning.forecasting.forecast import Forecast
 from hcloud.readers.configuration.config import Loaded, MarketSection, load_config
 from hcloud.readers.prices.shipped.bundled import load_bundled
-from hcloud.usecases.deciding import bill_plan
+from hcloud.usecases.deciding.billed import plan as bill_plan
 from hcloud.usecases.workloads.billed import by_kinds
 from hcloud.usecases.workloads.sources import Flags, with_flags
 

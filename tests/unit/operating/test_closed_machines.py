@@ -15,7 +15,7 @@ from hcloud.model.running.event import Closing
 from hcloud.model.running.job import ServiceTarget, TargetKind
 from hcloud.model.workload import JobKind
 from hcloud.store.journals.journal import read_journal
-from hcloud.usecases.deciding.explain_job import explain_job
+from hcloud.usecases.deciding.explaining.job import explain_job
 
 WATCHING = Path(__file__).parents[3] / "policies" / "watchings" / "reactive.yaml"
 TARGET = ServiceTarget(TargetKind.COMMAND, "true", 100.0)

@@ -24,7 +24,7 @@ from hcloud.model.running.note import Sized
 from hcloud.model.workload import JobKind
 from hcloud.sim.machine_code.compiled import plain
 from hcloud.store.journals.journal import read_journal
-from hcloud.usecases.deciding.explain_job import explain_job
+from hcloud.usecases.deciding.explaining.job import explain_job
 from hcloud.usecases.live.decide import replay
 from hcloud.usecases.live.operating.engine import check_sizes
 from hcloud.usecases.live.operating.operate import fold_of

@@ -25,7 +25,7 @@ from hcloud.sim.machine_code.compiled import plain
 from hcloud.store.exchange import JobExchange
 from hcloud.store.journals.journal import read_journal
 from hcloud.store.journals.line_schemas import order_schema
-from hcloud.usecases.deciding.explain_job import explain_job
+from hcloud.usecases.deciding.explaining.job import explain_job
 from hcloud.usecases.live.decide import replay
 from hcloud.views.live.operating import Moment, operating_screen
 

@@ -26,7 +26,7 @@ from hcloud.model.running.note import Asked, ControllerStarted, Ended, JobTaken
 from hcloud.model.workload import JobKind
 from hcloud.readers.jobs import JobsFile
 from hcloud.store.journals.journal import read_journal
-from hcloud.usecases.deciding.explain_job import explain_job
+from hcloud.usecases.deciding.explaining.job import explain_job
 from hcloud.usecases.live.operating.jobs_file import check_takes, keep
 from hcloud.usecases.live.operating.operate import FAKE_RHYTHM, fold_of, kept_limits
 

@@ -17,8 +17,8 @@ from hcloud.policy.facts import Setup
 from hcloud.policy.mapping import Situation, choose
 from hcloud.sim.machine_code.compiled import kernels
 from hcloud.store.journals.journal import save_journal
-from hcloud.usecases.deciding.explain_job import explain_job
-from hcloud.usecases.deciding.explain_turns import turns, with_servers
+from hcloud.usecases.deciding.explaining.job import explain_job
+from hcloud.usecases.deciding.explaining.turns import turns, with_servers
 from hcloud.usecases.live.decide import StreamMarket, make_setup
 
 GENTLE, TOUCHY = (0,) * 10, (99,) * 10

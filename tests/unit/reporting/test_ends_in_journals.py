@@ -15,7 +15,7 @@ from hcloud.model.running.event import Cancelled, Completion, Event, Failed, Lau
 from hcloud.planning.reports.journeys import journeys_of
 from hcloud.planning.reports.quality import qualities
 from hcloud.store.journals.journal import save_journal
-from hcloud.usecases.deciding.explain_job import explain_job
+from hcloud.usecases.deciding.explaining.job import explain_job
 
 DAY: tuple[Event, ...] = (
     came("a"),

@@ -18,7 +18,7 @@ from hcloud.planning.reports.journeys import journeys_of
 from hcloud.planning.reports.quality import GroupQuality
 from hcloud.sim.machine_code.compiled import plain
 from hcloud.store.journals.live import read_whole
-from hcloud.usecases.deciding.explain_job import explain_job
+from hcloud.usecases.deciding.explaining.job import explain_job
 from hcloud.usecases.reports.accuracy import estimates_of
 from hcloud.usecases.reports.quality import report_quality
 

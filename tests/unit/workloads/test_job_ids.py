@@ -14,7 +14,7 @@ from hcloud.readers.clouds import load_cloud
 from hcloud.readers.strategies import load_strategy
 from hcloud.readers.workloads.entry import read_workload
 from hcloud.readers.workloads.tables.columns import MOST_NAMED, Sink
-from hcloud.usecases.deciding.explain_job import explain_job
+from hcloud.usecases.deciding.explaining.job import explain_job
 from hcloud.usecases.studies.journal import write_journal
 from hcloud.usecases.studies.simulation import Study, simulate_once
 

@@ -23,7 +23,7 @@ from hcloud.planning.fleets.owned import use_first
 from hcloud.planning.forecasting.forecast import stretch
 from hcloud.planning.settings import PlanSettings
 from hcloud.units import HOURS_PER_MONTH, SECONDS_PER_HOUR, cents
-from hcloud.usecases.deciding.bill_basis import BillBasis
+from hcloud.usecases.deciding.billed.basis import BillBasis
 from hcloud.usecases.deciding.plan import planned_demand
 
 if TYPE_CHECKING:

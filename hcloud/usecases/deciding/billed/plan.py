@@ -24,8 +24,8 @@ from hcloud.planning.fleets.owned import Owned
 from hcloud.readers.bills.options import is_of_bill
 from hcloud.readers.configuration.config import Loaded
 from hcloud.units import HOURS_PER_MONTH, SECONDS_PER_HOUR, counted, format_money, format_span
-from hcloud.usecases.deciding.bill_basis import BillBasis, basis_of, market_key, question_of
-from hcloud.usecases.deciding.bill_together import TogetherKinds, together
+from hcloud.usecases.deciding.billed.basis import BillBasis, basis_of, market_key, question_of
+from hcloud.usecases.deciding.billed.together import TogetherKinds, together
 from hcloud.usecases.deciding.plan import Beside, DecidedPlan, compared_for, plan_for
 from hcloud.usecases.progress import Progress, part_of, unheard
 from hcloud.usecases.workloads.billed import bill_by_kinds

@@ -24,8 +24,8 @@ from hcloud.sim.machine_code.compiled import kernels
 from hcloud.store.journals.journal import JournalContents, read_journal, refusing_impossible
 from hcloud.store.journals.live import read_whole
 from hcloud.units import counted
-from hcloud.usecases.deciding.explain_live import never_came, now_of, waits_for
-from hcloud.usecases.deciding.explain_turns import turns
+from hcloud.usecases.deciding.explaining.live import never_came, now_of, waits_for
+from hcloud.usecases.deciding.explaining.turns import turns
 from hcloud.usecases.live.decide import replay
 from hcloud.usecases.live.operating.operate import fold_of
 

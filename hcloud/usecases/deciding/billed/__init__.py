@@ -1,0 +1,1 @@
+"""Plans of bills: what is planned from, the plan of each kind of machine, and all kinds together."""

@@ -1,0 +1,1 @@
+"""What ``hcloud explain`` tells of a job, of live work, and of turns in a queue."""
