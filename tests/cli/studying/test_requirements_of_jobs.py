@@ -68,7 +68,8 @@ def test_a_job_that_no_machine_meets_is_refused_with_what_there_is(
     assert run(["simulate", str(trace), "--strategy", "SR"]) == 9
     told = " ".join(capsys.readouterr().err.split())
     assert "job a (1 vCPU, 1 GiB, type=z9*) fits no type that may be rented" in told
-    assert "there are n1-standard-16 (16 vCPU, 60 GiB)" in told
+    assert "there are n1-standard-16 (16 vCPU, 60 GiB); allow what it requires (--family" in told
+    assert "take the others alone (--set requires=nothing)" in told
     trace.write_text(HEAD + "a,0,10,1,1,gpu=1\n")
     assert run(["simulate", str(trace), "--strategy", "SR"]) == 1
     assert "line 2, column requires" in capsys.readouterr().err
