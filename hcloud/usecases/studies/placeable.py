@@ -41,7 +41,9 @@ def _unplaceable(told: str, size: tuple[float, float], count: int, wanted: str =
     more = f", {'nor does' if count == 2 else 'nor do'} {counted(count - 1, 'other job')}" if count > 1 else ""
     asked = f"{size[0]:g} vCPU, {size[1]:g} GiB{f', {wanted}' if wanted else ''}"
     larger = "allow larger types (--family, --vcpus), allow splitting (planning.divisible)"
-    such = f"there are {there}; allow what it requires (--family, --vcpus), take the others alone (--set requires=nothing)"
+    such = (
+        f"there are {there}; allow what it requires (--family, --vcpus), take the others alone (--set requires=nothing)"
+    )
     return EvidenceError(
         f"{told} ({asked}) fits no type that may be rented{more}",
         hint=f"{such if wanted else larger}, or use --drop-unplaceable",
