@@ -256,8 +256,8 @@ def _unknown_json(source: TraceFile) -> InputError:
             return unknown_table(text, header_names(text).names)
     return InputError(
         f"{source.name}: is JSON of no format that is read; its keys: {_listed(keys) or 'none'}",
-        hint="JSON of CloudWatch, Prometheus, Google and Azure Monitor, sacct and kubectl get pods is read; "
-        + _FORMATS,
+        hint="JSON of CloudWatch, Prometheus, Google and Azure Monitor, sacct, condor_history and kubectl get pods is"
+        f" read; {_FORMATS}",
     )
 
 

@@ -32,7 +32,7 @@ from hcloud.planning.settings import PlanSettings
 from hcloud.planning.strategies.operation import planned_reserve
 from hcloud.readers.configuration.config import Config, Loaded
 from hcloud.readers.configuration.owned_section import OwnedSection
-from hcloud.units import HOURS_PER_YEAR, SECONDS_PER_HOUR, format_age, format_duration
+from hcloud.units import HOURS_PER_YEAR, SECONDS_PER_HOUR, counted, format_age, format_duration
 from hcloud.usecases.deciding.fallen import since_it_fell
 from hcloud.usecases.deciding.idle_plan import FindIdle, PlanQuestion, decide_with_idle_hours
 from hcloud.usecases.deciding.known_of_jobs import leanest_of, required_of, running_of, speeds_of
@@ -285,7 +285,8 @@ def _check_age(loaded: Loaded, decision: FleetDecision, days: int) -> None:
     limit = loaded.config.prices.max_age
     if limit is not None and days * DAY > limit:
         key = min(decision.offers_in_use, key=lambda o: o.origin.day).key
+        allowed = counted(limit // DAY, "day")
         raise EvidenceError(
-            f"the oldest price this plan needs is {format_age(days)}; prices.max_age allows {limit // DAY:,} days",
+            f"the oldest price this plan needs is {format_age(days)}; prices.max_age allows {allowed}",
             hint=f"refresh it with '{refresh_command(key.provider, key.region)}' or import a newer price file",
         )

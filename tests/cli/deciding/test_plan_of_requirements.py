@@ -22,18 +22,6 @@ pytestmark = pytest.mark.usefixtures("quick_starts")
 NOW = ("--now", "2026-11-20T12:00:00Z")
 
 
-@pytest.fixture
-def trace(tmp_path: Path) -> Path:
-    """Two days of jobs: a base of ten long services and a daily burst of batch jobs."""
-    rows = ["id,submit,duration,cores,memory,kind"]
-    rows += [f"s{i},0,172800,16,64,service" for i in range(10)]
-    rows += [f"b{d}{i},{d * 86400 + 36000 + i},7200,8,32,batch" for d in range(2) for i in range(60)]
-    rows += ["end,172799,1,1,4,batch"]
-    path = tmp_path / "trace.csv"
-    path.write_text("\n".join(rows) + "\n", encoding="utf-8")
-    return path
-
-
 def _requiring(trace: Path, *required: str) -> Path:
     """The trace with what its first jobs require."""
     head, *rows = trace.read_text().splitlines()

@@ -114,7 +114,7 @@ def test_runs_of_a_job_of_condor(
     ("more", "says"),
     [
         ({"RequestCpus": "two"}, "job 1, column RequestCpus: 'two'"),
-        ({"CompletionDate": START - 1}, "column CompletionDate"),
+        ({"CompletionDate": START - 1}, f"column CompletionDate: '{START - 1}'"),
         ({"JobStatus": None}, "ask condor_history for JobStatus too"),
         ({"RequestCpus": int(MANY)}, "column RequestCpus: '999"),
         (dict.fromkeys(("JobStartDate", "JobCurrentStartDate", "CompletionDate"), START * 1000), "column start"),

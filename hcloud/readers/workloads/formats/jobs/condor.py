@@ -57,7 +57,7 @@ def _last_run(job: Mapping[str, object], start: float, recorder: Recorder) -> tu
     end = _first(job, "CompletionDate", "EnteredCurrentStatus") if is_over else start
     recorder.newest = max(recorder.newest, end, _first(job, "ServerTime"))
     if end < start:
-        raise CellError("CompletionDate", f"{end:g}", f"a time from the start on, {start:g}")
+        raise CellError("CompletionDate", f"{end:.0f}", f"a time from the start on, {start:.0f}")
     if not is_over:
         recorder.repair(_STILL)
         return math.nan, total
