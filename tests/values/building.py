@@ -35,3 +35,12 @@ def built(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureReque
 def coarse_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """Plans are made by the hour: a trace of some hours stands for a year, which by default has 105,120 steps."""
     monkeypatch.setenv("HYC_PLANNING__STEP", "1h")
+
+
+def base_and_burst(path: Path) -> Path:
+    """Two days of jobs: a base of ten long services and a daily burst of batch jobs."""
+    rows = ["id,submit,duration,cores,memory,kind"]
+    rows += [f"s{i},0,172800,16,64,service" for i in range(10)]
+    rows += [f"b{d}{i},{d * 86400 + 36000 + i},7200,8,32,batch" for d in range(2) for i in range(60)]
+    path.write_text("\n".join([*rows, "end,172799,1,1,4,batch"]) + "\n", encoding="utf-8")
+    return path

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+from building import base_and_burst
 
 from hcloud.cli.main import run
 from hcloud.store.plan_file import load_plan, plan_schema
@@ -24,6 +25,12 @@ pytestmark = pytest.mark.usefixtures("quick_starts")
 
 EXAMPLE = str(Path(__file__).parents[3] / "examples" / "high-variability" / "hcloud.yaml")
 NOW = ("--now", "2026-11-20T12:00:00Z")
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> Path:
+    """Two days of services and a burst."""
+    return base_and_burst(tmp_path / "trace.csv")
 
 
 def test_the_example_plans_on_one_screen(capsys: pytest.CaptureFixture[str]) -> None:

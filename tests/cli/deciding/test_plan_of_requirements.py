@@ -8,6 +8,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from building import base_and_burst
 
 from hcloud.cli.main import run
 from hcloud.model.workload import Window, WindowRule
@@ -20,6 +21,12 @@ from hcloud.usecases.deciding.planned_apart import window_text
 
 pytestmark = pytest.mark.usefixtures("quick_starts")
 NOW = ("--now", "2026-11-20T12:00:00Z")
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> Path:
+    """Two days of services and a burst."""
+    return base_and_burst(tmp_path / "trace.csv")
 
 
 def _requiring(trace: Path, *required: str) -> Path:
