@@ -19,6 +19,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from benchmarks.children import Forker
+
 LIMIT = 4.0
 """Seconds beyond the start of a machine, for each job."""
 PATIENCE = 120.0
@@ -72,8 +74,8 @@ def waited(submit: Any, shared: Path, jobs: int, check: Any) -> list[float]:
 
 def hcloud(home: Path, jobs: int) -> list[float]:
     """Under ``hcloud operate --engine slurm``, with machines of a fake AWS."""
-    fakes = rig("slurm.fake_clouds")
-    with fakes.ground(home, "aws") as here:
+    fakes, controllers = rig("slurm.fake_clouds"), rig("slurm.controllers")
+    with Forker(("aws",)) as forker, fakes.ground(home, controllers.Controllers(forker), "aws") as here:
         here.fill_store()
         words = ("--engine", "slurm", "--cloud", "aws", "--strategy", "OdM", "--plain", "--no-probe")
         running = here.controller("run", *words)
@@ -84,14 +86,10 @@ def hcloud(home: Path, jobs: int) -> list[float]:
             here.slurm.submit(command, "--mem=64", "-c", "2", "-D", str(here.shared), "-o", "/dev/null")
 
         def check() -> None:
-            if running.poll() is not None:
-                raise RuntimeError(running.communicate()[0])
+            if running.ended:
+                raise RuntimeError(running.said)
 
-        try:
-            return waited(submit, here.shared, jobs, check)
-        finally:
-            running.kill()
-            running.communicate()
+        return waited(submit, here.shared, jobs, check)
 
 
 def own(home: Path, jobs: int) -> list[float]:

@@ -239,9 +239,11 @@ class OnSlurm:
 
     def controller(self) -> subprocess.Popen[str]:
         """As an administrator begins it."""
-        if hasattr(self.there, "controller"):
-            return self.there.controller(*self.words)  # type: ignore[no-any-return]
-        return rig("slurm.test_operate_with_slurm").whole(self.there, *self.words)  # type: ignore[no-any-return]
+        own = getattr(self.there, "environment", None) or rig("slurm.test_operate_with_slurm").environment(self.there)
+        return subprocess.Popen(
+            [sys.executable, "-m", "hcloud", "operate", *self.words],
+            cwd=self.shared, env=own, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        )  # fmt: skip
 
     def drain(self) -> None:
         """A controller works until all that came has ended."""
@@ -293,7 +295,8 @@ def cloud(kills: int, seed: int, names: Sequence[str] = CLOUDS) -> Iterator[tupl
     """Machines of fakes over the wire."""
     for name in names:
         words = ("run", "--engine", "slurm", "--cloud", name, "--strategy", "OdM", "--plain", "--no-probe")
-        with clean_folder() as home, rig("slurm.fake_clouds").ground(home, name) as there:
+        unused = rig("slurm.controllers").Controllers(None)  # those that are killed are forks of nothing
+        with clean_folder() as home, rig("slurm.fake_clouds").ground(home, unused, name) as there:
             there.fill_store()
             yield name, killed(OnSlurm(there, there.shared, words), kills, random.Random(f"{seed} cloud {name}"))
 

@@ -54,7 +54,6 @@ TRACES = (
     "alibaba2023_openb_pod_list_default.csv",
     "azurevm2017_v1.dev.c2100000.txt",
 )
-COLUMNS = ("submit", "duration", "cores", "memory", "gpus", "kind", "app", "qos")
 
 
 def generated(seed: int) -> Jobs:
@@ -90,9 +89,8 @@ def _arrivals(chance: np.random.Generator) -> Reals:
 
 def between(jobs: Jobs, begin: float, end: float) -> Jobs:
     """The jobs submitted in a span, their times from its begin."""
-    chosen = (jobs.submit >= begin) & (jobs.submit < end)
-    columns = {name: getattr(jobs, name)[chosen] for name in COLUMNS}
-    return replace(jobs, **{**columns, "submit": columns["submit"] - begin})
+    chosen = jobs.at(np.flatnonzero((jobs.submit >= begin) & (jobs.submit < end)))
+    return replace(chosen, submit=chosen.submit - begin, start=None if chosen.start is None else chosen.start - begin)
 
 
 @dataclass(frozen=True)
@@ -104,8 +102,9 @@ class Case:
     judged: Jobs
 
 
-def cases(traces: Path | None) -> Iterator[Case]:
-    """The generated days, then every real trace that is there."""
+def cases(traces: Path | None, shop: Shop) -> Iterator[Case]:
+    """The generated days, then every real trace that is there, of each the jobs that the large type holds."""
+    large = shop.types[shop.large].shape
     jobs = generated(SEED)
     last = (DAYS - 1) * DAY
     yield Case("generated", between(jobs, 0, last), between(jobs, last, DAYS * DAY))
@@ -116,7 +115,8 @@ def cases(traces: Path | None) -> Iterator[Case]:
             continue
         read = read_workload(path)
         assert isinstance(read, Jobs)
-        usable = replace(read, **{c: getattr(read, c)[(read.gpus == 0) & (read.duration > 0)] for c in COLUMNS})
+        held = (read.cores <= float(large.vcpus)) & (read.memory <= float(large.memory_gib))
+        usable = read.at(np.flatnonzero(held & (read.gpus == 0) & (read.duration > 0)))
         first, end = float(usable.submit[0]), float(usable.submit[-1]) + 1
         cut = first + 0.75 * (end - first)
         yield Case(name.split("_")[0], between(usable, first, cut), between(usable, cut, end))
@@ -224,7 +224,7 @@ def main() -> None:
     book = load_bundled(providers={Provider.AWS}, regions={"us-east-1"}, systems={"linux"})
     shop = open_shop(book, ShopChoice(Provider.AWS, "us-east-1", ("m5.*",), 16))
     print(f"b6 prices of {shop.reserved.origin.day}, read on {date.today()}: {shop.reserved.key}")
-    for case in cases(chosen.traces):
+    for case in cases(chosen.traces, shop):
         report(case, shop)
     print(f"b6.memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:,.0f} MiB peak")
 

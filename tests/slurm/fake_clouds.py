@@ -59,8 +59,13 @@ class Ground:
 
     def controller(self, *words: str) -> Child:
         """A verb of 'hcloud operate' in a process of its own."""
+        return self.controllers.start(words, self.environment, self.shared)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Of a process with this slurmctld and this cloud."""
         ours = {"SLURM_CONF": str(self.slurm.conf), "PATH": f"{SEARCHED}:{Path(sys.executable).parent}"}
-        return self.controllers.start(words, os.environ | environment(self.cloud.name, self.url) | ours, self.shared)
+        return os.environ | environment(self.cloud.name, self.url) | ours
 
     def drain(self, running: Child) -> str:
         """Ask a controller to end when the jobs have ended; what it printed."""
