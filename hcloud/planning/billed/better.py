@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from hcloud.planning.billed.applied import AppliedPools
 from hcloud.planning.billed.estate import BilledEstate, KindPurchase
 
 LEAST_GAIN = 0.01  # ours: dollars of the horizon that another number must save
@@ -15,22 +16,22 @@ def better(estate: BilledEstate, bought: Sequence[KindPurchase]) -> tuple[KindPu
     as what frees a commitment for another kind may pay alone and not beside others."""
     searches = [_Search(estate, list(bought)), _Search(estate, [purchase.of(0) for purchase in bought])]
     most = max((purchase.holding.count for purchase in bought), default=0)
-    return tuple(min((search.run(max(most // 4, 1)) for search in searches), key=lambda s: s.cost).bought)
+    best = min((search.run(max(most // 4, 1)) for search in searches), key=lambda kept: estate.costs(kept).total)
+    return tuple(best)
 
 
 class _Search:
     def __init__(self, estate: BilledEstate, bought: list[KindPurchase]) -> None:
-        self.estate, self.bought = estate, bought
-        self.cost = estate.costs(bought).total
+        self.bought, self.applied = bought, AppliedPools(estate, bought)
 
-    def run(self, step: int) -> _Search:
-        """The search, done: at each step all, then those that moved, and at the last all until none moves."""
+    def run(self, step: int) -> list[KindPurchase]:
+        """What is found: at each step all, then those that moved, and at the last all until none moves."""
         every: Sequence[int] = range(len(self.bought))
         tried = every
         while True:
             moved = [number for number in tried if self.moved(number, step)]
             if not moved and step <= 1 and tried is every:
-                return self
+                return self.bought
             step = step if moved else max(step // 2, 1)
             tried = moved or every
 
@@ -51,9 +52,8 @@ class _Search:
         count = max(purchase.holding.count + step, 0)
         if count == purchase.holding.count or (most is not None and count > most):
             return False
-        trial = [*self.bought[:number], purchase.of(count), *self.bought[number + 1 :]]
-        cost = self.estate.costs(trial).total
-        if cost > self.cost - LEAST_GAIN:
+        if self.applied.moved(purchase, count).dollars > -LEAST_GAIN:
             return False
-        self.bought, self.cost = trial, cost
+        self.applied.hold(purchase, count)
+        self.bought[number] = purchase.of(count)
         return True

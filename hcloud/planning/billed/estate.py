@@ -79,11 +79,11 @@ class KindPurchase:
         """The same in another number."""
         return replace(self, holding=replace(self.holding, count=count))
 
-    def pool(self, steps: int) -> EstatePool:
-        """What floats of it."""
-        dollars = np.zeros(steps)
-        dollars[self.steps] = float(self.holding.offer.effective_hourly) * self.holding.count
-        return EstatePool(dollars, self.rates or {})
+    @property
+    def term(self) -> tuple[object, ...]:
+        """What floats alike: it applies at the same rates."""
+        key = self.holding.offer.key
+        return key.provider, key.option, key.term_years, key.payment
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,12 +119,11 @@ class BilledEstate:
 
     def costs(self, bought: Sequence[KindPurchase]) -> EstateCosts:
         """What it costs with these purchases."""
-        left = self._beside_bound(bought)
-        steps = len(self.kinds[0].machines)
-        pools = [*self.pools, *(p.pool(steps) for p in bought if p.rates is not None)]
+        left = [np.maximum(machines, 0.0) for machines in self.beside_bound(bought)]
+        pools = self.floating(bought)
         rooms = [pool.dollars.copy() for pool in pools]
         used = np.zeros((len(pools), len(self.kinds)))
-        for rate, number, kind in self._order(pools):
+        for rate, number, kind in self.order(pools):
             taken = np.minimum(left[kind], rooms[number] / rate)
             left[kind] = left[kind] - taken
             rooms[number] -= taken * rate
@@ -143,16 +142,29 @@ class BilledEstate:
             idle += weights * (room / weights.sum()) if weights.any() else 0.0
         return idle
 
-    def _beside_bound(self, bought: Sequence[KindPurchase]) -> list[Floats]:
-        """The machines of each kind that purchases for it alone leave."""
+    def beside_bound(self, bought: Sequence[KindPurchase]) -> list[Floats]:
+        """The machines of each kind that purchases for it alone leave; below zero where they are more."""
         left = [kind.machines for kind in self.kinds]
         for purchase in bought:
             if purchase.rates is None and purchase.holding.count:
                 left[purchase.kind] = left[purchase.kind].copy()
                 left[purchase.kind][purchase.steps] -= purchase.holding.count * purchase.machines
-        return [np.maximum(machines, 0.0) for machines in left]
+        return left
 
-    def _order(self, pools: Sequence[EstatePool]) -> list[tuple[float, int, int]]:
+    def terms(self, bought: Sequence[KindPurchase]) -> dict[tuple[object, ...], Mapping[int, float]]:
+        """The terms of what floats of purchases, each with its rates."""
+        return {p.term: p.rates for p in bought if p.rates is not None}
+
+    def floating(self, bought: Sequence[KindPurchase]) -> list[EstatePool]:
+        """What is held that floats, then what is bought, that of one term as one."""
+        steps = len(self.kinds[0].machines)
+        terms = {term: EstatePool(np.zeros(steps), rates) for term, rates in self.terms(bought).items()}
+        for p in bought:
+            if p.rates is not None:
+                terms[p.term].dollars[p.steps] += float(p.holding.offer.effective_hourly) * p.holding.count
+        return [*self.pools, *terms.values()]
+
+    def order(self, pools: Sequence[EstatePool]) -> list[tuple[float, int, int]]:
         """(rate, number of the pool, number of the kind) as they are applied, the highest saving first; none where the
         price on demand is no higher."""
         pairs = [(self.kinds[k], r, n, k) for n, pool in enumerate(pools) for k, r in pool.rates.items() if r]

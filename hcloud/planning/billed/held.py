@@ -27,6 +27,7 @@ ANY_SYSTEM = frozenset({PurchaseOption.INSTANCE_SAVINGS_PLAN, PurchaseOption.COM
 FLOATING = frozenset(option for option in PurchaseOption if option.floats)
 """Options that cover every family and region of their provider."""
 Shares = Mapping[MachineKind, "Sequence[Owned]"]
+KnownVcpus = dict[tuple[MachineKind, int], "tuple[int, float | Floats]"]
 A_DAY = timedelta(days=1)
 MOST_PHASES = 4  # ours: each is an array of hours for each kind and commitment
 
@@ -106,6 +107,7 @@ def held_of(bill: Bill, kinds: Sequence[KindUse], types: Types, rule: HeldRule) 
     shares: dict[MachineKind, list[Owned]] = defaultdict(list)
     unused: dict[str, str] = {}
     endless, pools = [], []
+    known: KnownVcpus = {}
     stopped = {c.id: c.last for c in bill.commitments if c.last and rule.has_stopped(c, bill.commitments)}
     for held in sorted(bill.commitments, key=lambda c: (c.option in FLOATING, -rule.hours_left(c))):
         if held.id in stopped:
@@ -117,7 +119,7 @@ def held_of(bill: Bill, kinds: Sequence[KindUse], types: Types, rule: HeldRule) 
             fitting = [use for use in kinds if _covers(held, use.kind) and use.recent(rule.recent_hours)]
             fitting = [use for use in fitting if use.kind in own or rule.is_covered(use)]
             phases = _phases(shares, min(left, rule.horizon_hours))
-            running = [(until, _running(kinds, shares, rule, begin)) for begin, until in phases]
+            running = [(until, _running(kinds, shares, rule, begin, known)) for begin, until in phases]
             pool = pool_of(held, parts, fitting, (0.0, 0.0) if parts else _free(held, bill), left)
             pools += [pool] if pool else []
             parts = list(flowing(pool, fitting, running)) if pool else []
@@ -144,10 +146,19 @@ def _phases(shares: Shares, left: int) -> Iterator[tuple[int, int]]:
     yield from pairwise((0, *ends[each - 1 :: each], left))
 
 
-def _running(kinds: Sequence[KindUse], shares: Shares, rule: HeldRule, hour: int) -> Running:
+def _running(kinds: Sequence[KindUse], shares: Shares, rule: HeldRule, hour: int, known: KnownVcpus) -> Running:
     """The vCPUs of each kind that nothing of what is held covers at an hour of the horizon."""
-    held = {use.kind: sum(o.at(hour) * float(o.shape.vcpus) for o in shares.get(use.kind, ())) for use in kinds}
-    return {use.kind: np.maximum(rule.running(use) - held[use.kind], 0.0) for use in kinds}
+    return {use.kind: np.maximum(rule.running(use) - _vcpus_at(use.kind, shares, hour, known), 0.0) for use in kinds}
+
+
+def _vcpus_at(kind: MachineKind, shares: Shares, hour: int, known: KnownVcpus) -> float | Floats:
+    """vCPUs that are held of a kind at an hour; of the first so many commitments they are ``known``."""
+    done, vcpus = known.get((kind, hour), (0, 0.0))
+    owned = shares.get(kind, ())
+    for one in owned[done:]:
+        vcpus = vcpus + one.at(hour) * float(one.shape.vcpus)
+    known[kind, hour] = len(owned), vcpus
+    return vcpus
 
 
 def _parts(held: BilledCommitment, bill: Bill, kinds: Sequence[KindUse], types: Types) -> Iterator[HeldPart]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from functools import partial
 
 from hcloud.model.catalog import Offer
 from hcloud.model.plans.held import is_soon
@@ -22,8 +21,7 @@ from hcloud.planning.fleets.evaluate import (
     renewed,
 )
 from hcloud.planning.fleets.fleet import Holding, instances_needed, serve
-from hcloud.planning.fleets.options import divide
-from hcloud.planning.risks.risk import changed
+from hcloud.planning.fleets.options import dividing
 from hcloud.units import SECONDS_PER_HOUR, cents, rate
 
 MOST_DEMAND = 4.0  # ours: no more than this multiple of the forecast is looked at
@@ -189,18 +187,18 @@ def _is_alone(decision: FleetDecision) -> bool:
 
 def _of_demand(decision: FleetDecision, pool: TypeDecision) -> Iterator[Flip]:
     """By what demand another number of instances of the type would be reserved."""
-    number = partial(_reserved_at, decision, pool.candidate)
+    divided = dividing(decision.demanded, decision.settings, decision.owned)
+    least = decision.settings.spread_min_saving
+
+    def number(scale: float) -> int:
+        best = evaluate(pool.candidate, divided(scale - 1.0).planned, None, least)
+        return sum(h.count for h in best.fleet.holdings if is_soon(h.start_hour))
+
     fewer = _turn(lambda scale: number(scale) >= pool.count, 0.0, 1.0)
     yield Flip(Lever.DEMAND, Decimal(1), rate(Decimal(repr(fewer))), FEWER, exact=False)
     if number(MOST_DEMAND) > pool.count:
         more = _turn(lambda scale: number(scale) > pool.count, 1.0, MOST_DEMAND)
         yield Flip(Lever.DEMAND, Decimal(1), rate(Decimal(repr(more))), MORE, exact=False)
-
-
-def _reserved_at(decision: FleetDecision, candidate: Candidate, scale: float) -> int:
-    demand = divide(changed(decision.demanded, scale - 1.0), decision.settings, decision.owned).planned
-    best = evaluate(candidate, demand, None, decision.settings.spread_min_saving)
-    return sum(h.count for h in best.fleet.holdings if is_soon(h.start_hour))
 
 
 def _turn(holds: Callable[[float], bool], low: float, high: float) -> float:
@@ -228,8 +226,10 @@ def _of_commitments(decision: FleetDecision) -> Iterator[Flip]:
     if not decision.fleet.holdings or decision.spot.rentals:
         return
 
+    divided = dividing(decision.demanded, decision.settings, decision.owned)
+
     def pays(scale: float) -> bool:
-        less = divide(changed(decision.demanded, scale - 1.0), decision.settings, decision.owned)
+        less = divided(scale - 1.0)
         rented = min(all_on_demand(c, less.whole).cost for c in decision.types)
         return serve(less.planned, decision.types, decision.fleet.holdings).cost < rented
 

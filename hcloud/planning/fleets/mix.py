@@ -90,6 +90,8 @@ def lower_bound(candidates: Sequence[Candidate], forecast: Forecast) -> Bound:
     once = all(o.term_hours >= horizon for _, o in offers)
     epochs = 1 if once else max(horizon // HOURS_PER_QUARTER, 1)
     loads = loads_of(forecast, epochs, MOST_LOADS_AT_ONCE if once else MOST_LOADS)
+    if once and len(candidates) == 1 and loads.idle is None:
+        return _of_one_type(candidates[0], [float(o.term_cost) for _, o in offers], loads)
     bought = [_purchase(candidates[i], o, loads, start, horizon) for i, o in offers for start in range(epochs)]
     rented = [r for c in candidates for r in _rentals(c, loads, _cheapest_on_demand(c))]
     answer = solve([*bought, *rented], loads, whole=False)
@@ -97,6 +99,20 @@ def lower_bound(candidates: Sequence[Candidate], forecast: Forecast) -> Bound:
     for index, (i, _) in enumerate(offers):
         reserve[i] += answer.counts[index * epochs]
     return Bound(answer.cost, reserve)
+
+
+def _of_one_type(candidate: Candidate, terms: Sequence[float], loads: Loads) -> Bound:
+    """The same of a single type that is bought once, at the cheapest of these: each level of demand is bought that is
+    in use for so long that it costs more on demand."""
+    vcpus, gib = _shape(candidate)
+    hourly, cheapest = _cheapest_on_demand(candidate), min(terms, default=np.inf)
+    used = np.maximum(loads.cores / vcpus, loads.memory / gib)
+    order = np.argsort(-used, kind="stable")
+    dollars = np.cumsum(loads.hours[order]) * hourly
+    pays = np.flatnonzero(dollars > cheapest)
+    reserve = float(used[order][pays[0]]) if len(pays) else 0.0
+    rented = hourly * float((np.maximum(used - reserve, 0.0) * loads.hours).sum())
+    return Bound(rented + (cheapest * reserve if reserve else 0.0), np.array([reserve]))
 
 
 def _shape(candidate: Candidate) -> tuple[float, float]:

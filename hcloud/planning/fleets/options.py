@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
@@ -16,7 +16,7 @@ from hcloud.planning.fleets.apart import Leanest
 from hcloud.planning.fleets.candidates import Candidate
 from hcloud.planning.fleets.evaluate import evaluate
 from hcloud.planning.fleets.fleet import Fleet
-from hcloud.planning.fleets.owned import Owned, use_first, without_spot
+from hcloud.planning.fleets.owned import Owned, OwnedCapacity, use_first, without_spot
 from hcloud.planning.fleets.sizes import LARGEST, Ladder, Unit, stated, units_of
 from hcloud.planning.fleets.whole_jobs import named, refusal_of
 from hcloud.planning.forecasting.forecast import Forecast, stretch
@@ -78,6 +78,17 @@ def divide(demanded: Forecast, settings: PlanSettings, owned: Sequence[Owned]) -
     """Demand less what is owned, and that in two."""
     whole = use_first(demanded, owned)
     return DemandParts(whole, *without_spot(whole, settings.spot_share_of_batch))
+
+
+def dividing(demanded: Forecast, settings: PlanSettings, owned: Sequence[Owned]) -> Callable[[float], DemandParts]:
+    """The same of demand that is changed by a fraction, as often as it is asked for."""
+    capacity = OwnedCapacity.of(owned, demanded)
+
+    def divided(change: float) -> DemandParts:
+        whole = capacity.beside(demanded.times(1.0 + change))
+        return DemandParts(whole, *without_spot(whole, settings.spot_share_of_batch))
+
+    return divided
 
 
 def find_options(

@@ -83,24 +83,37 @@ def _repeated(by_hour: Floats, forecast: Forecast) -> Floats:
     return np.resize(steps[-forecast.pattern :], len(forecast))
 
 
+@dataclass(frozen=True, slots=True)
+class OwnedCapacity:
+    """What owned commitments serve at each step: vCPUs, GiB, and the parts of larger machines that they cover."""
+
+    vcpus: Floats
+    gib: Floats
+    parts: tuple[CoveredParts, ...] = ()
+
+    @classmethod
+    def of(cls, owned: Sequence[Owned], forecast: Forecast) -> OwnedCapacity:
+        """That of these at the steps of a forecast, however much demand it has."""
+        used = [(pool, pool.counts(forecast)) for pool in owned if pool.is_used]
+        vcpus, gib = np.zeros(len(forecast)), np.zeros(len(forecast))
+        for pool, counts in used:
+            vcpus += counts * float(pool.shape.vcpus * pool.speed)
+            gib += counts * float(pool.shape.memory_gib)
+        whole = forecast.idle is not None or forecast.by_part  # parts of machines are not told apart
+        return cls(vcpus, gib, () if whole else tuple(_covered(*one) for one in used if _flexes(one[0])))
+
+    def beside(self, forecast: Forecast) -> Forecast:
+        """The demand that it leaves."""
+        left, memory = (np.maximum(x, 0.0) for x in (forecast.cores - self.vcpus, forecast.memory - self.gib))
+        batch = np.minimum(forecast.batch_cores, left)
+        idle = None if forecast.idle is None else replace(forecast.idle, owned=forecast.idle.owned + self.vcpus)
+        return replace(forecast, cores=left, memory=memory, batch_cores=batch, idle=idle, covered=self.parts)
+
+
 def use_first(forecast: Forecast, owned: Sequence[Owned]) -> Forecast:
     """The demand that is left when what is owned serves what it can."""
     owned = [pool for pool in owned if pool.is_used]
-    if not owned:
-        return forecast
-    cores, memory, vcpus = forecast.cores.copy(), forecast.memory.copy(), np.zeros(len(forecast))
-    whole = forecast.idle is not None or forecast.by_part  # parts of machines are not told apart
-    parts = [] if whole else [_covered(p, forecast) for p in owned if _flexes(p)]
-    for pool in owned:
-        counts = pool.counts(forecast)
-        vcpus += counts * float(pool.shape.vcpus * pool.speed)
-        memory -= counts * float(pool.shape.memory_gib)
-    cores -= vcpus
-    left = np.maximum(cores, 0.0)
-    batch = np.minimum(forecast.batch_cores, left)
-    idle = None if forecast.idle is None else replace(forecast.idle, owned=forecast.idle.owned + vcpus)
-    memory = np.maximum(memory, 0.0)
-    return replace(forecast, cores=left, memory=memory, batch_cores=batch, idle=idle, covered=tuple(parts))
+    return OwnedCapacity.of(owned, forecast).beside(forecast) if owned else forecast
 
 
 def _flexes(pool: Owned) -> bool:
@@ -108,9 +121,9 @@ def _flexes(pool: Owned) -> bool:
     return covers_all_sizes(pool.offer.key, pool.shape.family)
 
 
-def _covered(pool: Owned, forecast: Forecast) -> CoveredParts:
-    """What it covers of machines at each step."""
-    key, lasts = pool.offer.key, pool.counts(forecast)
+def _covered(pool: Owned, lasts: Floats) -> CoveredParts:
+    """What it covers of machines at each step, where it lasts for so many."""
+    key = pool.offer.key
     place = ("", "") if key.option.floats else (key.region, pool.shape.family)
     vcpus, gib = float(pool.shape.vcpus * pool.speed), float(pool.shape.memory_gib)
     return CoveredParts(key.provider, *place, lasts * vcpus, lasts * gib)

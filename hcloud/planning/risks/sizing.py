@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 
 from hcloud.planning.fleets.fleet import Fleet, serve
-from hcloud.planning.fleets.options import divide
+from hcloud.planning.fleets.options import dividing
 from hcloud.planning.fleets.owned import Owned
 from hcloud.planning.forecasting.forecast import Forecast, repeating
 from hcloud.planning.risks.futures import draw_futures
-from hcloud.planning.risks.risk import SCALES, FutureCosts, HoldingSpan, changed, scaled, spread
+from hcloud.planning.risks.risk import SCALES, FutureCosts, HoldingSpan, scaled, spread
 from hcloud.planning.risks.rivals import ChosenFleet
 from hcloud.planning.settings import PlanSettings
 from hcloud.units import HOURS_PER_MONTH
@@ -69,12 +68,13 @@ def _spans(fleet: Fleet, pattern: Forecast, settings: PlanSettings, owned: Seque
         HoldingSpan(
             np.array(months),
             tuple(fleet.holdings[i] for i in held),
-            partial(_left, pattern, settings, [owned[i].lasting(phase, hours) for i, phase in left]),
+            _left(pattern, settings, [owned[i].lasting(phase, hours) for i, phase in left]),
         )
         for (held, left), months in together.items()
     ]
 
 
-def _left(pattern: Forecast, settings: PlanSettings, owned: Sequence[Owned], level: float) -> Forecast:
+def _left(pattern: Forecast, settings: PlanSettings, owned: Sequence[Owned]) -> Callable[[float], Forecast]:
     """What is planned for of a multiple of the pattern."""
-    return divide(changed(pattern, level - 1.0), settings, owned).planned
+    divided = dividing(pattern, settings, owned)
+    return lambda level: divided(level - 1.0).planned

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from pathlib import Path
 
 from hcloud.catalog.book import PriceBook, absent
@@ -82,19 +83,15 @@ def _read_workload(loaded: Loaded, progress: Callable[[float], None] | None) -> 
 
 def open_prices(loaded: Loaded, today: date) -> tuple[PriceBook, tuple[str, ...]]:
     """The prices of the configured markets (and of what is owned), and what should be said about them."""
-    from hcloud.readers.prices.shipped.bundled import load_bundled
     from hcloud.store.prices import Choice, PriceStore
 
     section, markets = loaded.config.prices, loaded.config.settings().markets
     owned = loaded.config.owned
-    choice = Choice(
-        providers={m.provider for m in markets} | {o.provider for o in owned},
-        regions={r for m in markets for r in m.regions} | {o.region for o in owned},
-    )
-    systems = {m.os for m in markets} | {o.os for o in owned}
-    book = load_bundled(providers=choice.providers, regions=choice.regions, systems=systems)
+    providers = frozenset({m.provider for m in markets} | {o.provider for o in owned})
+    regions = frozenset({r for m in markets for r in m.regions} | {o.region for o in owned})
+    book = _shipped(providers, regions, frozenset({m.os for m in markets} | {o.os for o in owned}))
     if section.book == "user":
-        mine = PriceStore.open().load(choice)
+        mine = PriceStore.open().load(Choice(providers=providers, regions=regions))
         book = book if mine is None else book.merged(mine)
     if section.overlay is None:
         return book, ()
@@ -103,6 +100,13 @@ def open_prices(loaded: Loaded, today: date) -> tuple[PriceBook, tuple[str, ...]
 
     rules = read_overlay(loaded.resolve(section.overlay))
     return apply_overlay(book, rules, today), tuple(str(w) for w in idle_rules(book, rules, today))
+
+
+@lru_cache(maxsize=8)  # kinds of a bill ask for those of few places in turn
+def _shipped(providers: frozenset[Provider], regions: frozenset[str], systems: frozenset[str]) -> PriceBook:
+    from hcloud.readers.prices.shipped.bundled import load_bundled
+
+    return load_bundled(providers=providers, regions=regions, systems=systems)
 
 
 def check_regions(loaded: Loaded, book: PriceBook) -> None:

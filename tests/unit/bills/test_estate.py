@@ -11,6 +11,7 @@ import pytest
 
 from hcloud.model.bill import Bill, BilledUsage, LineKind, LineSum, UsageKind
 from hcloud.model.catalog import OfferKey, Payment, Provider, PurchaseOption
+from hcloud.planning.billed.applied import AppliedPools
 from hcloud.planning.billed.better import better
 from hcloud.planning.billed.estate import BilledEstate, EstateKind, EstatePool, KindPurchase
 from hcloud.planning.fleets.candidates import Candidate
@@ -87,6 +88,30 @@ def test_a_purchase_that_frees_a_plan_for_another_kind_is_bought_for_what_it_sav
         for dollars in (10 * rates[0], 10 * sum(rates))
     ]
     assert counts == [8, 0]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_another_number_of_a_purchase_changes_is_what_the_whole_costs_more(seed: int) -> None:
+    """Of pools that overlap and end, of kinds with sustained use, after others have moved."""
+    rng, hours = np.random.default_rng(seed), np.arange(HOURS)
+    aws = [kind(name, float(rng.integers(1, 20))) for name in ("m5.large", "c6g.large", "r5.large", "m6i.large")]
+    all_kinds = (*aws, kind("n1-standard-2", 6, Provider.GCP, "us-central1"))
+    kinds = tuple(replace(k, machines=k.machines * (1 + 0.5 * np.sin(hours / 4 + rng.random()))) for k in all_kinds)
+    ends, shares = rng.integers(100, HOURS, 3), rng.uniform(0.4, 1.02, (3, len(kinds)))
+    dollars = [np.where(hours < end, rng.random(), 0.0) for end in ends]
+    rates = [{n: k.price * s for n, (k, s) in enumerate(zip(kinds, of, strict=True))} for of in shares]
+    estate = BilledEstate(kinds, tuple(map(EstatePool, dollars, rates)), 1.0)
+    held = []
+    for number, option in enumerate([PurchaseOption.RESERVED, PurchaseOption.COMPUTE_SAVINGS_PLAN] * 2):
+        offer = BOOK.offers[OfferKey(Provider.AWS, "us-east-1", "m5.large", option, 1, Payment.NONE)]
+        own = rates[0] if option.floats else None
+        held.append(KindPurchase(number, Holding(offer, int(rng.integers(0, 6))), slice(0, HOURS), 1.0, own))
+    applied = AppliedPools(estate, held)
+    for number, count in zip(rng.integers(0, 4, 30).tolist(), rng.integers(0, 15, 30).tolist(), strict=True):
+        before, told = estate.costs(held).total, applied.moved(held[number], count).dollars
+        applied.hold(held[number], count)
+        held[number] = held[number].of(count)
+        assert told == pytest.approx(estate.costs(held).total - before, abs=1e-6)
 
 
 def test_the_plan_of_one_kind_buys_the_same_where_only_what_is_bought_floats(monkeypatch: pytest.MonkeyPatch) -> None:

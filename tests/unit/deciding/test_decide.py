@@ -18,7 +18,9 @@ from hcloud.planning.decide import Given, decide, of_several_types
 from hcloud.planning.explanations.reasons import reasons, refusals
 from hcloud.planning.fleets.candidates import Candidate, _excluded, find_candidates
 from hcloud.planning.fleets.evaluate import reserved_for_peak
+from hcloud.planning.fleets.mix import lower_bound
 from hcloud.planning.fleets.owned import Owned
+from hcloud.planning.forecasting.forecast import stretch
 from hcloud.planning.settings import Market, Outlook, PlanSettings, RiskSettings
 
 MARKET = Market(Provider.AWS, (REGION,))
@@ -40,6 +42,20 @@ def test_the_base_is_reserved_and_the_rest_rented() -> None:
     assert decision.fleet.rentals[0].hours == 10 * 4380
     assert decision.bound_gap == pytest.approx(0, abs=1e-6)
     assert decision.lower_bound <= float(decision.fleet.cost)
+
+
+@pytest.mark.parametrize("committed", ["0.613", "0.957", "1.20", ""])
+def test_the_bound_of_one_type_is_what_the_program_finds_for_two_that_are_alike(committed: str) -> None:
+    def one(name: str) -> Candidate:
+        return candidate(name, "1.00", [reserved(name, committed)] if committed else [])
+
+    uneven = [float(x) for x in np.random.default_rng(3).integers(0, 400, 24 * 5)]
+    forecast = stretch(demand(uneven), Outlook())
+    alone, twins = (
+        lower_bound(some, forecast) for some in ([one("m9.4xlarge")], [one("m9.4xlarge"), one("m8.4xlarge")])
+    )
+    assert alone.cost == pytest.approx(twins.cost, rel=1e-9)
+    assert alone.reserve.sum() == pytest.approx(twins.reserve.sum(), abs=1e-6)
 
 
 def test_every_refusal_has_a_reason_and_a_margin() -> None:
