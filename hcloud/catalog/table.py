@@ -98,7 +98,8 @@ def check_header(header: Iterable[str], file: str) -> None:
         if names.count(c) > 1
     ]  # fmt: skip
     if problems:
-        raise InputError(f"{file} is not a price table", problems, hint="the first row names the columns")
+        hint = "the first row names the columns, as in what 'hcloud pricing list -o csv' prints"
+        raise InputError(f"{file} is not a price table", problems, hint=hint)
 
 
 def _take_row(cells: list[str], header: list[str], line: int, intake: PriceIntake) -> None:

@@ -30,7 +30,7 @@ class ApplicationEstimate:
     """One application's estimate with what follows from it; ``quality`` is the leading part of its encoding, 0..9999,
     None where no resource is known; ``types`` by performance, ``worth`` those with a price by performance per dollar;
     ``surprises`` tells of observed values that were predicted otherwise; ``measured`` is what was measured of aspects
-    of which nothing is predicted."""
+    of which nothing is predicted; ``size`` is the smallest that reaches the ``target``, None where none does."""
 
     profile: Profile
     estimate: Estimate
@@ -43,6 +43,7 @@ class ApplicationEstimate:
     known_apps: int
     surprises: tuple[str, ...]
     measured: Mapping[Aspect, Mapping[str, Predicted]]
+    target: float | None = None
 
 
 def ranking(row: CompletedRow, rising: bool, prices: Mapping[str, float] | None = None) -> tuple[Ranked, ...]:

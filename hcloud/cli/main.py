@@ -171,6 +171,7 @@ def run(arguments: Sequence[str], begun: Callable[[], None] = lambda: None) -> i
     """Run the command line and return its exit code; nothing but the result reaches stdout. ``begun`` is called when
     the verb is there, before its work."""
     words, flags = split_flags(arguments)
+    write_all_of_it()
     forgive_glyphs()
     tell_below(flags)
     try:
@@ -215,6 +216,13 @@ def tell_below(flags: frozenset[str]) -> None:
         heard = logging.StreamHandler()
         heard.setFormatter(logging.Formatter("warning: %(message)s"))
         logging.getLogger("hcloud").handlers[:] = [heard]
+
+
+def write_all_of_it() -> None:
+    """Where nothing buffers stdout (PYTHONUNBUFFERED), Python drops what a disk that becomes full has not taken, and
+    says nothing; a buffer of a line writes on, and is told why not."""
+    if isinstance(getattr(sys.stdout, "buffer", None), io.RawIOBase):
+        sys.stdout = open(sys.stdout.fileno(), "w", 1, encoding=sys.stdout.encoding, closefd=False)  # noqa: SIM115
 
 
 def forgive_glyphs() -> None:

@@ -155,7 +155,7 @@ def _narrow(figures: Figures, widths: Sequence[int], width: int) -> Shown:
     is_wide = sum(widths[c] + NARROW_GAP for c in figures.numbers) - NARROW_GAP > width
     if len(parts) > 1 and (is_wide or widths[0] * SHORT_NAMES <= width):
         title = [Text(figures.title)] if figures.title else []
-        first, *others = (fitted(table, width) for table in parts)
+        first, *others = (fitted(replace(table, title=""), width) for table in parts)
         return Group(*title, first, *(part for table in others for part in (Text(), table)))
     return _in_turn(figures, widths, width)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from hcloud.cli.flags import CloudState, Configuration, OneProvider, OneRegion, WhichCloud
+from hcloud.cli.flags import CloudState, Configuration, OneMarket, OneRegion, WhichCloud
 from hcloud.cli.groups import FormAndTime, Verb
 from hcloud.cli.main import session
 from hcloud.cli.reports.report_quality import accuracy, quality, tell_report
@@ -65,7 +65,7 @@ class ReportFlags:
     file: Configuration = None
     cloud: WhichCloud = None
     state: CloudState = None
-    provider: OneProvider = None
+    provider: OneMarket = None
     region: OneRegion = None
     commitment: Reserve = None
 

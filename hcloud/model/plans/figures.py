@@ -8,7 +8,7 @@ from decimal import Decimal
 
 from hcloud.model.catalog import Payment, PurchaseOption
 from hcloud.model.plans.held import ends_of, held_now
-from hcloud.model.plans.operation import OperatingPoint
+from hcloud.model.plans.operation import Band, OperatingPoint
 from hcloud.model.plans.plan import WhatIf
 
 NOTHING = Decimal(0)
@@ -83,7 +83,7 @@ class PlanFigures:
     parts come to may differ from it by rounding. ``demand``, ``quality``, ``what_if``, ``price_day`` and
     ``history_hours`` (the length of the trace that counts) are None or empty where the plan does not say. ``operated``
     is what a simulated strategy would rent beside the parts, where the arithmetic rents nothing: it has no figures,
-    only names."""
+    only names. ``kept`` is the share of jobs that keep their performance, of a strategy or of the plan's own fleet."""
 
     name: str
     made: datetime
@@ -97,6 +97,7 @@ class PlanFigures:
     warnings: tuple[str, ...] = ()
     demand: DemandFigures | None = None
     quality: OperatingPoint | None = None
+    kept: Band | None = None
     what_if: tuple[WhatIf, ...] = ()
     price_day: date | None = None
     unpriced: tuple[str, ...] = ()

@@ -12,6 +12,7 @@ from hcloud.model.holdings.change import ChangeSet, Slot
 from hcloud.model.holdings.live import TAG_ADDRESS, TAG_EXPIRES, TAG_KEY, TAG_LINEAGE, TAG_PLAN, TAG_PROJECT
 from hcloud.model.plans.difference import PRICES_DIGEST, SETTINGS_DIGEST
 from hcloud.model.plans.figures import NOTHING, DemandFigures, PlanFigures, PlanInput, PlanPart
+from hcloud.model.plans.operation import Band
 from hcloud.model.plans.plan import OWNED, Digests, MixLine, Plan
 from hcloud.planning.changes.digest import change_digest
 from hcloud.units import HOURS_PER_MONTH, RATE, cents, rate
@@ -30,7 +31,7 @@ def figures_of(made: Plan | ChangeSet) -> PlanFigures:
         figures = (part.count, part.hourly, part.upfront, part.term_total, Decimal(part.peak), part.vcpus or NOTHING)
         if min(figures) < 0 or max(figures) > MOST:
             raise ValueError(f"{part.address} has an invalid figure")
-    measured = [] if found.quality is None else [found.quality.kept_qos.mean]
+    measured = [] if found.kept is None else [found.kept.mean]
     told = [] if found.demand is None else [float(found.demand.mean_cores), float(found.demand.peak_cores)]
     if not all(math.isfinite(value) and value >= 0 for value in (*measured, *told)):
         raise ValueError("its demand or its predicted quality is no number")
@@ -60,6 +61,7 @@ def _of_plan(plan: Plan) -> PlanFigures:
         warnings=plan.warnings,
         demand=DemandFigures(Decimal(repr(known.mean_cores)), Decimal(repr(known.peak_cores))),
         quality=None if plan.operation is None else plan.operation.chosen,
+        kept=_kept(plan),
         what_if=plan.what_if,
         price_day=plan.price_day,
         unpriced=() if plan.changes is None else plan.changes.unpriced,
@@ -130,6 +132,15 @@ def _together(one: PlanPart, other: PlanPart) -> PlanPart:
         term_total=one.term_total + other.term_total,
         expires_hour=None if None in ends else max(hour for hour in ends if hour is not None),
     )
+
+
+def _kept(plan: Plan) -> Band | None:
+    """The share of jobs that was predicted to keep its performance, None where nothing was simulated."""
+    if plan.operation is not None:
+        return plan.operation.chosen.kept_qos
+    if plan.prediction is None or plan.prediction.kept_qos is None:
+        return None
+    return Band(plan.prediction.kept_qos, None)
 
 
 def _inputs(plan: Plan) -> Iterator[PlanInput]:

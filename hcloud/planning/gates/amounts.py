@@ -174,10 +174,9 @@ def kept_qos(rule: GateRule, plan: PlanFigures) -> Finding:
     """The share of jobs that is predicted to keep its performance, in the mean over the seeds, as plans choose by."""
     bound = rule.bound or NOTHING
     allowed = f"at least {_percent(bound)}"
-    if plan.quality is None:
+    if (kept := plan.kept) is None:
         advice = "predict it: hcloud plan --strategy auto, or operation.strategy in hcloud.yaml"
         return Finding(rule, Status.UNKNOWN, "the plan predicts no quality", allowed, advice=advice)
-    kept = plan.quality.kept_qos
     share = Decimal(repr(kept.mean))
     spread = "" if kept.half is None else f" ±{kept.half:.1%}"
     status = Status.PASSED if share >= bound else Status.FAILED

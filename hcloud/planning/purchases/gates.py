@@ -144,13 +144,15 @@ def check_approval(approval: PurchaseApproval, plan: PurchasePlan, amount: Decim
     """Refuse, with DeniedByGuardError, an approval of another plan or of another amount."""
     if approval.digest != plan.digest:
         raise DeniedByGuardError(
-            f"{approval.digest or 'an empty digest'} was approved, and this purchase plan is {plan.digest}",
+            f"{approval.digest or 'an empty digest'} was approved, and this purchase plan is {plan.digest}; nothing"
+            " was bought",
             hint="read the plan that is to be bought and approve that one",
         )
     if typed_amount(approval.amount) != cents(amount):
         raise DeniedByGuardError(
             f"{approval.amount or 'nothing'!r} was approved, and these purchases commit"
-            f" {plain(cents(amount))} {CURRENCY}"
+            f" {plain(cents(amount))} {CURRENCY}; nothing was bought",
+            hint="type the amount as it stands in the table's total, with its cents",
         )
 
 

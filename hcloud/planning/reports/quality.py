@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hcloud.model.plans.operation import Operation
+from hcloud.model.plans.operation import OperatingPoint
 from hcloud.model.running.job import KEPT
 from hcloud.planning.reports.journeys import BATCH, SERVICE, Journey
 
@@ -56,12 +56,14 @@ class CapacityUse:
 
 @dataclass(frozen=True, slots=True)
 class QualityReport:
-    """Of a journal what each group of jobs got, of a plan its simulated ``operation``; the other one is empty."""
+    """Of a journal what each group of jobs got, of a plan the ``points`` that were simulated for it, what it takes
+    first; the other one is empty. ``asked`` is the share of jobs that shall keep their performance."""
 
     name: str
     strategy: str
     groups: tuple[GroupQuality, ...] = ()
-    operation: Operation | None = None
+    points: tuple[OperatingPoint, ...] = ()
+    asked: float | None = None
     notes: tuple[str, ...] = ()
 
 

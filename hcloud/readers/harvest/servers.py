@@ -31,13 +31,19 @@ _COLUMNS = (
     Column("market", "label", required=False, choices=MARKETS),
 )
 
+_HEADER = "a csv with the columns server, tenant and cores"
+
 
 def read_servers(path: Path) -> Servers:
     """The servers of a file; a tenant without an environment is one of its own. InputError with all that is wrong."""
     if not path.is_file():
-        raise InputError(f"{path}: no such file of servers", hint="a csv with the columns server, tenant and cores")
+        raise InputError(f"{path}: no such file of servers", hint=_HEADER)
     source = replace(open_source(path), command=("hcloud", "harvest", "types", "UTIL", "--servers", str(path)))
-    layout = header_layout(source, _COLUMNS, ignore_extra=True)
+    try:
+        layout = header_layout(source, _COLUMNS, ignore_extra=True)
+    except InputError as error:
+        error.hint = _HEADER  # --columns is about the use
+        raise
     try:
         sink = read_table(source, layout, _MOST).sink
     except InputError as error:

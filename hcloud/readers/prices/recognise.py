@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime
 
 from hcloud.catalog.book import PriceBook
 from hcloud.catalog.intake import PriceSource
-from hcloud.catalog.table import read_table
+from hcloud.catalog.table import REQUIRED, read_table
 from hcloud.errors import InputError, UsageError, did_you_mean
 from hcloud.model.files import HEAD, check_sort
 from hcloud.readers.prices import (
@@ -93,7 +93,8 @@ def recognise(text: str, name: str) -> Format:
     check_sort(name, text[:HEAD].encode(), "a price file", "a table of prices")
     raise InputError(
         f"{name} is in none of the price formats hcloud reads",
-        hint="--format names one: " + ", ".join(f.name for f in FORMATS),
+        hint=f"a table of your own has the columns {', '.join(REQUIRED)}; 'hcloud pricing list -o csv' prints one."
+        f" --format names another: {', '.join(f.name for f in FORMATS)}",
     )
 
 

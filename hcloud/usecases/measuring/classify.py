@@ -120,9 +120,9 @@ class _Corpus(NamedTuple):
 def _asked(request: ClassificationRequest) -> list[Profile]:
     folder = request.folder or (bundled("profiles") if request.corpus == BUNDLED else Path(request.corpus))
     if not request.apps:
-        if not folder.is_dir():
-            raise UsageError(f"{folder}: no such folder of profiles", hint="name profile files, or --profiles FOLDER")
-        return list(load_corpus(folder))
+        if found := list(load_corpus(folder)):
+            return found
+        raise UsageError(f"{folder}: has no profiles", hint="'hcloud profile run --name NAME -- COMMAND' makes one")
     folders = (request.folder,) if request.folder else (Path(), folder)
     return [load_profile(profile_file(name, *folders)) for name in request.apps]
 
@@ -183,6 +183,7 @@ def _answer(profile: Profile, before: Profile, corpus: _Corpus, request: Classif
         len({app for matrix in asked.values() for app in matrix.apps if app != profile.app}),
         tuple(_surprises(before, asked, options, request.observed)),
         {a: told for a in request.aspects if a not in estimate.rows and (told := measured_of(profile, a))},
+        request.target,
     )
 
 

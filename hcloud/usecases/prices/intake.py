@@ -16,7 +16,7 @@ from hcloud.catalog.checks import checked
 from hcloud.catalog.intake import Intake, IntakeResult, PriceSource, restricted_to
 from hcloud.catalog.shapes import family_in
 from hcloud.errors import HcloudError, InputError, UnreachableError, UsageError
-from hcloud.model.catalog import InstanceType, OfferKey, Provider
+from hcloud.model.catalog import InstanceType, OfferKey, Provider, QuarantinedPrice
 from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.prices import PriceComparison
 from hcloud.providers.http import Fetcher, HttpLimits
@@ -56,11 +56,13 @@ class RefreshTarget:
 
 @dataclass(frozen=True, slots=True)
 class IntakeMode:
-    """What becomes of prices read: not stored, stored only without a refused row, or in place of all others."""
+    """What becomes of prices read: not stored, stored only without a refused row, or in place of all others; and after
+    which day they are ``to_come``: such a price would never be old."""
 
     dry_run: bool = False
     strict: bool = False
     replace: bool = False
+    to_come: date = date.max
 
 
 def import_files(paths: Sequence[Path], hints: Hints, advance: Advance, mode: IntakeMode) -> Intake:
@@ -73,7 +75,7 @@ def import_files(paths: Sequence[Path], hints: Hints, advance: Advance, mode: In
     stored = None if mode.replace else store.load()
     taken = []
     for index, path in enumerate(paths):
-        taken.append(take_file(path, hints, stored))
+        taken.append(_of_today(take_file(path, hints, stored), mode.to_come))
         advance((index + 1) / (len(paths) + 1))
     if mode.dry_run or (mode.strict and any(t.refused for t in taken)) or _says_nothing(taken, mode):
         return Intake(tuple(taken), None)
@@ -103,6 +105,15 @@ def take_file(path: Path, hints: Hints, stored: PriceBook | None) -> IntakeResul
     if not taken.book.offers and not taken.refused:
         raise InputError(f"{path} has no price")
     return taken
+
+
+def _of_today(source: IntakeResult, to_come: date) -> IntakeResult:
+    """The same without prices of days to come, which are in quarantine instead."""
+    late = {k: o.origin.day for k, o in source.book.offers.items() if o.origin.day > to_come}
+    refused = tuple(QuarantinedPrice(str(k), f"is dated {day}, a day to come", k) for k, day in late.items())
+    offers = {k: o for k, o in source.book.offers.items() if k not in late}
+    book = replace(source.book, offers=offers, quarantine=source.book.quarantine + refused)
+    return replace(source, book=book, refused=source.refused + refused) if late else source
 
 
 def refresh(target: RefreshTarget, now: datetime, advance: Advance, limits: HttpLimits = USUAL_LIMITS) -> Intake:

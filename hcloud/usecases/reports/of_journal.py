@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -59,8 +60,9 @@ def report_of_journal(path: Path, asked: ReportRequest, place: JournalPricing) -
     book, said = open_prices(there, asked.at.date())
     tariff = Tariff(book, provider, region, listed=listed_prices(there, asked.at.date()))
     bought = live is None or place.commitment is not None
-    held = _pool(told, tariff, place.commitment) if bought else ()
-    rows = charges(told.rented, held, tariff, told.period)
+    with _naming_provider(stated=live is not None or place.provider is not None):
+        held = _pool(told, tariff, place.commitment) if bought else ()
+        rows = charges(told.rented, held, tariff, told.period)
     return Report(
         source=ReportSource.JOURNAL,
         name=path.name,
@@ -76,6 +78,16 @@ def report_of_journal(path: Path, asked: ReportRequest, place: JournalPricing) -
         ),
         team_tag=asked.team_tag,
     )
+
+
+@contextmanager
+def _naming_provider(*, stated: bool) -> Iterator[None]:
+    """A missing price of a provider that nobody ``stated`` is told with the flag that names another."""
+    try:
+        yield
+    except EvidenceError as error:
+        hint = error.hint if stated else "--provider names the cloud whose types these are: aws, gcp or azure"
+        raise EvidenceError(str(error), hint=hint) from None
 
 
 def _where(loaded: Loaded, place: JournalPricing) -> tuple[Provider, str]:

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from hcloud.errors import EvidenceError
+from hcloud.model.plans.operation import Band, OperatingPoint
+from hcloud.model.plans.plan import Prediction
 from hcloud.model.running.job import JobOrder
 from hcloud.model.running.note import Ended, Launched, Launching
 from hcloud.model.workload import JobKind
@@ -17,9 +19,11 @@ from hcloud.planning.reports.quality import QualityReport, qualities
 from hcloud.store.journals.journal import JournalContents, refusing_impossible
 from hcloud.store.journals.live import read_whole
 from hcloud.store.plan_file import load_plan
-from hcloud.units import counted
+from hcloud.units import HOURS_PER_MONTH, counted, rate
 from hcloud.usecases.reports.rented import rented_in
 from hcloud.usecases.reports.report import is_journal
+
+_ONE_SEED = "predicted by simulation at one seed"
 
 
 def report_quality(path: Path) -> QualityReport:
@@ -28,15 +32,26 @@ def report_quality(path: Path) -> QualityReport:
 
 
 def _of_plan(path: Path) -> QualityReport:
-    operation = load_plan(path).operation
-    if operation is None:
-        raise EvidenceError(
-            f"{path}: the plan predicts no quality: no strategy was simulated for it",
-            hint="plan with --strategy auto, or report on a journal",
-        )
-    seeds = len(operation.seeds)
-    said = f"predicted by simulation at {seeds} seeds" if seeds > 1 else "predicted by simulation at one seed"
-    return QualityReport(path.name, operation.strategy, operation=operation, notes=(said,))
+    plan = load_plan(path)
+    if (operation := plan.operation) is not None:
+        seeds = len(operation.seeds)
+        said = f"predicted by simulation at {seeds} seeds" if seeds > 1 else _ONE_SEED
+        points = operation.chosen, operation.baseline
+        return QualityReport(path.name, operation.strategy, points=points, asked=operation.qos_target, notes=(said,))
+    if plan.prediction is None or (own := _own_fleet(plan.prediction)) is None:
+        why = "no strategy was simulated for it" if plan.prediction is None else plan.prediction.why_not
+        hint = "plan with --strategy auto, or report on a journal"
+        raise EvidenceError(f"{path}: the plan predicts no quality: {why}", hint=hint)
+    return QualityReport(path.name, own.strategy, points=(own,), notes=(_ONE_SEED,))
+
+
+def _own_fleet(found: Prediction) -> OperatingPoint | None:
+    """A plan's own fleet as the point that was simulated; None where it was not."""
+    if found.kept_qos is None or found.monthly is None:
+        return None
+    wait, hourly = found.wait_p95, rate(found.monthly / HOURS_PER_MONTH)
+    bands = Band(found.kept_qos, None), None, None, None if wait is None else Band(wait, None), None
+    return OperatingPoint(found.strategy, sum(found.reserved.values()), "", hourly, None, found.monthly, *bands)
 
 
 def _of_journal(path: Path) -> QualityReport:

@@ -227,10 +227,9 @@ def in_processes(bench: SweepBench, batches: Iterable[WhatIfBatch], workers: int
             hint="often memory runs out: try fewer with --workers",
         ) from None
     finally:
-        pool.shutdown(wait=finished, cancel_futures=True)
-        if not finished:
-            for child in multiprocessing.active_children():
-                child.terminate()
+        for child in () if finished else multiprocessing.active_children():
+            child.terminate()
+        pool.shutdown(cancel_futures=True)  # one that is not waited for leaves semaphores, of which Python warns
 
 
 def _submitted(pool: ProcessPoolExecutor, batch: WhatIfBatch) -> Future[tuple[SweepRow, ...]]:

@@ -8,7 +8,7 @@ from decimal import Decimal
 
 from rich.text import Text
 
-from hcloud.model.plans.difference import PartShift, PlanDifference, QualityShift, Shift
+from hcloud.model.plans.difference import Effects, PartShift, PlanDifference, QualityShift, Shift
 from hcloud.units import counted, format_money
 from hcloud.views.console import Terminal
 from hcloud.views.lines import point
@@ -18,6 +18,7 @@ from hcloud.views.tables import Figures
 _NUMBERS = frozenset((1, 2, 3))
 HOURS_PER_DAY = 24
 _CHANGES = "What changes (+ added, $ to buy, ~ changed, - removed)"
+_SAME = "offers that cost the same"
 LEAST_COUNT = Decimal("0.1")
 """Mean instances below this are not told apart: one decimal is shown."""
 
@@ -80,14 +81,24 @@ def changed_parts(found: PlanDifference) -> Figures:
 
 
 def effects(found: PlanDifference) -> Figures:
-    """The effects by offer; nothing where neither prices nor demand moved: decisions explain all then."""
+    """The effects by offer, with what is left of the sums: offers that cost the same, as effects on them cancel.
+    Nothing where neither prices nor demand moved: decisions explain all then."""
+    parts = [(_offer(part), part.effects) for part in _by_size(found)]
+    left = _less(found.effects, [effects for _, effects in parts])
     rows = []
-    if any(part.effects.prices or part.effects.demand for part in found.parts):
-        for part in _by_size(found):
-            three = (part.effects.prices, part.effects.demand, part.effects.decisions)
-            rows.append([_offer(part), *(signed(e, 4) for e in three), signed(part.hourly.difference, 4)])
+    if found.effects.prices or found.effects.demand:
+        lines = [*parts, *([(_SAME, left)] if left.prices or left.demand else [])]
+        for name, effects in lines:
+            three = (effects.prices, effects.demand, effects.decisions)
+            rows.append([name, *(signed(e, 4) for e in three), signed(effects.total, 4)])
     names = ("offer", "prices", "demand", "decisions", "together")
     return Figures(names, rows, frozenset(range(1, 5)), "Why, in dollars an hour by offer")
+
+
+def _less(whole: Effects, parts: list[Effects]) -> Effects:
+    """What parts leave of a sum."""
+    names = ("prices", "demand", "decisions")
+    return Effects(*(getattr(whole, n) - sum((getattr(p, n) for p in parts), Decimal()) for n in names))
 
 
 def _by_size(found: PlanDifference) -> list[PartShift]:

@@ -9,7 +9,7 @@ from itertools import groupby
 from hcloud.model.target import GoalKind, JobTarget, reached_share
 from hcloud.planning.forecasting.needs import RateSpan
 from hcloud.planning.forecasting.targeted import ServerShare, SizedAnswer, SizedApp, SizedServer, in_whole_runs
-from hcloud.units import HOURS_PER_MONTH, counted, counted_vcpus, format_money, format_span, machines
+from hcloud.units import HOURS_PER_MONTH, SECONDS_PER_HOUR, counted, counted_vcpus, format_money, format_span, machines
 from hcloud.views.page.parts import PageSection
 from hcloud.views.tables import Figures
 
@@ -68,7 +68,11 @@ def _price(answer: SizedAnswer, found: SizedApp) -> str:
     hourly = found.hourly(answer)
     if hourly is None:
         return ""
-    return f", {format_money(hourly, 4)} an hour ({format_money(hourly * HOURS_PER_MONTH)} a month)"
+    span = f"{format_money(hourly * HOURS_PER_MONTH)} a month"
+    if found.target.kind is GoalKind.DEADLINE:
+        hours = Decimal(repr(found.target.limit)) / SECONDS_PER_HOUR
+        span = f"{format_money(hourly * hours, 2)} for {format_span(found.target.limit)}"
+    return f", {format_money(hourly, 4)} an hour ({span})"
 
 
 def _table(answer: SizedAnswer, found: SizedApp) -> Figures:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from hcloud.harvest.outcomes import GridCell, PlacementAudit, ReplicaStudy, SharedGroups, SystemOutcome
+from hcloud.harvest.outcomes import PlacementAudit, ReplicaStudy, SharedGroups, SystemOutcome
 from hcloud.units import counted, format_span
 from hcloud.views.page.parts import PageSection
 from hcloud.views.tables import Figures
@@ -59,20 +59,23 @@ def _mean(counts: Sequence[int]) -> str:
 
 
 def grid_table(found: ReplicaStudy) -> Figures:
-    """The cells of the grid, a row of it a line."""
+    """A line a cell of the grid: its tenants, its share of the space, and of this what each of several markets has."""
     side = 1 + max(cell.column for cell in found.grid)
-    on = {name for cell in found.grid for name, share in cell.by_market.items() if share > 0}
-    rows = []
-    for at in range(side):
-        cells = [cell for cell in found.grid if cell.row == at]
-        rows.append([row_name(at, side), *(_cell(cell, mixed=len(on) > 1) for cell in cells)])
-    return Figures(("", *column_names(side)), rows, title="The grid: tenants and their share of the space")
-
-
-def _cell(cell: GridCell, *, mixed: bool) -> str:
-    told = f"{counted(cell.tenants, 'tenant')}, {cell.space:.1%}"
-    several = [f"{name} {share:.1%}" for name, share in cell.by_market.items() if share > 0]
-    return f"{told} ({', '.join(several)})" if mixed and several else told
+    on = sorted({name for cell in found.grid for name, share in cell.by_market.items() if share > 0})
+    markets = on if len(on) > 1 else []
+    columns = column_names(side)
+    rows = [
+        [
+            row_name(cell.row, side),
+            columns[cell.column],
+            str(cell.tenants),
+            f"{cell.space:.1%}",
+            *(f"{cell.by_market[name]:.1%}" for name in markets),
+        ]
+        for cell in sorted(found.grid, key=lambda cell: (cell.row, cell.column))
+    ]
+    names = ("row", "column", "tenants", "space", *markets)
+    return Figures(names, rows, frozenset(range(2, len(names))), "The grid: tenants and their share of the space")
 
 
 def column_names(side: int) -> tuple[str, ...]:

@@ -88,8 +88,9 @@ def _said(answer: ApplicationEstimate) -> Iterator[str]:
     if answer.quality is not None:
         yield f"quality it needs: {answer.quality / SCALE:.2f} of 1, {_set_by(answer)}"
     yield from _type_said(answer)
-    if answer.size is not None:
-        yield f"smallest size that reaches the target for sure: {answer.size}"
+    if answer.target is not None:
+        asked = f"the target of {answer.target:,.4g} {answer.profile.metric.unit} for sure"
+        yield f"smallest size that reaches {asked}: {answer.size}" if answer.size else f"no known size reaches {asked}"
     for aspect, row in answer.estimate.rows.items():
         alike = ", ".join(f"{n.app} {n.likeness:+.2f}" for n in row.neighbours)
         yield f"{WORDS[aspect]}: {_error(row)}{f'; most similar (-1 to 1): {alike}' if alike else ''}"

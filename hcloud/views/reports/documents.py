@@ -11,7 +11,6 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, WithJsonSchema
 
 from hcloud.model.catalog import PurchaseOption
-from hcloud.model.plans.operation import OperatingPoint
 from hcloud.planning.reports.accuracy import Accuracy
 from hcloud.planning.reports.quality import QualityReport
 from hcloud.planning.reports.report import Dimension, Report, ReportSource, grouped, shown
@@ -237,10 +236,6 @@ class _Point(Part):
     utilisation: _Band | None
 
 
-def _points(report: QualityReport) -> list[OperatingPoint]:
-    return [] if report.operation is None else [report.operation.chosen, report.operation.baseline]
-
-
 class QualityDocument(Document, title="hcloud report quality"):
     """What jobs got or are predicted to get; what does not apply is null."""
 
@@ -248,7 +243,7 @@ class QualityDocument(Document, title="hcloud report quality"):
     source: Annotated[Text, From("name")]
     strategy: Text
     groups: list[_Quality]
-    predicted: Annotated[list[_Point], From(_points)]
+    predicted: Annotated[list[_Point], From("points")]
     notes: list[Text]
 
 
@@ -287,8 +282,8 @@ class AccuracyDocument(Document, title="hcloud report accuracy"):
 
 def quality_csv(report: QualityReport) -> Written:
     """A row a group of jobs; of a plan a row a point, with the means of its figures."""
-    kind: type[Part] = _Quality if report.operation is None else _Point
-    rows = [_cells(kind.model_validate(one)) for one in _points(report) or report.groups]
+    kind: type[Part] = _Point if report.points else _Quality
+    rows = [_cells(kind.model_validate(one)) for one in report.points or report.groups]
     return csv_document(tuple(kind.model_fields), rows)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from hcloud.model.plans.operation import Band, OperatingPoint, Operation
+from hcloud.model.plans.operation import Band, OperatingPoint
 from hcloud.planning.reports.accuracy import Accuracy, ComparedFigure, CostEffects
 from hcloud.planning.reports.quality import GroupQuality, QualityReport
 from hcloud.units import counted, format_span
@@ -18,8 +18,8 @@ UNITS = {"$/h": "$/h", "$/month": "$/month", "share": "%", "s": "s", "vCPU": "vC
 
 def quality_sections(report: QualityReport) -> tuple[PageSection, ...]:
     """What jobs got, or are predicted to get."""
-    if report.operation is not None:
-        return (_predicted(report, report.operation),)
+    if report.points:
+        return (_predicted(report),)
     whole = report.groups[0]
     words = (
         f"journal {report.name}, strategy {report.strategy}: {_kept(whole)},"
@@ -62,15 +62,15 @@ def _done(groups: tuple[GroupQuality, ...]) -> Figures:
     return Figures(names, rows, frozenset(range(1, len(names))))
 
 
-def _predicted(report: QualityReport, operation: Operation) -> PageSection:
-    chosen = operation.chosen
-    kept, asked = percent(chosen.kept_qos.mean), percent(operation.qos_target)
+def _predicted(report: QualityReport) -> PageSection:
+    chosen = report.points[0]
+    asked = "" if report.asked is None else f", {percent(report.asked)} are asked for"
     words = (
-        f"plan {report.name}, {chosen.strategy} with {chosen.reserve} reserved: {kept} of jobs keep 95% of"
-        f" their performance, {asked} are asked for"
+        f"plan {report.name}, {chosen.strategy} with {chosen.reserve} reserved: {percent(chosen.kept_qos.mean)} of jobs"
+        f" keep 95% of their performance{asked}"
     )
     names = ("predicted", "kept %", "batch p5 %", "tail p95 x", "wait p95 s", "reserve in use %")
-    rows = [_point(p) for p in (chosen, operation.baseline)]
+    rows = [_point(p) for p in report.points]
     return PageSection(
         "Quality", (words,), tables=(Figures(names, rows, frozenset(range(1, len(names)))),), notes=report.notes
     )

@@ -10,7 +10,7 @@ from decimal import Decimal
 from hcloud.model.report import Costs
 from hcloud.planning.reports.report import ChargeGroup, Dimension, Report, ReportSource, grouped, shown, to_cents
 from hcloud.planning.reports.savings import CommitmentUse, Coverage, Savings, against, as_of, coverage, savings, uses
-from hcloud.units import cents, format_money, plain
+from hcloud.units import cents, format_money
 from hcloud.views.console import Terminal
 from hcloud.views.page.parts import PageSection
 from hcloud.views.tables import NARROW_GAP, Figures
@@ -156,7 +156,7 @@ def _commitment_figures(found: Sequence[CommitmentUse], at: datetime) -> Figures
     rows = []
     for use, four in zip(found, amounts, strict=True):
         held = use.holding
-        quantity = f"${plain(cents(held.dollars_per_hour))}/h" if held.dollars_per_hour else f"{held.count:,.0f}"
+        quantity = f"{format_money(held.dollars_per_hour, 4)}/h" if held.dollars_per_hour else f"{held.count:,.0f}"
         ends = "" if held.ends is None else held.ends.date().isoformat()
         left = use.days_left(at)
         rows.append(

@@ -46,10 +46,12 @@ JUNIT = {
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A plan, and the same with a strategy simulated."""
+    """A plan with its own fleet simulated, and the same without."""
     made = tmp_path_factory.mktemp("plans")
     example = str(EXAMPLES / "high-variability" / "hcloud.yaml")
-    assert run(["plan", "-f", example, *NOW, "--out", str(made / "plan.json")]) == 0
+    assert run(["plan", "-f", example, *NOW, "--out", str(made / "simulated.json")]) == 0
+    whole = json.loads((made / "simulated.json").read_text(encoding="utf-8"))
+    (made / "plan.json").write_text(json.dumps({**whole, "prediction": None}), encoding="utf-8")
     return made
 
 
@@ -101,6 +103,14 @@ def test_missing_evidence_exits_nine_only_where_it_is_required(checked: Checked)
     assert checked("rules: [{kept_qos: 0.9, required: false}]")[0] == 0
     assert checked("rules: [{kept_qos: 0.9}, {monthly: 1}]")[0] == 3
     assert checked("rules: [{monthly: 1, level: warn}]")[0] == 0
+
+
+def test_quality_of_a_plan_s_own_fleet_is_held_to_its_floor(folder: Path) -> None:
+    kept = json.loads((folder / "simulated.json").read_text(encoding="utf-8"))["prediction"]["kept_qos"]
+    for least, code in ((kept, 0), (min(kept + 0.001, 1), 0 if kept == 1 else 3)):
+        (folder / "rules.yaml").write_text(f"rules: [{{kept_qos: {least}}}]", encoding="utf-8")
+        words = ["policy", "check", str(folder / "simulated.json"), "--rules", str(folder / "rules.yaml")]
+        assert run(words) == code
 
 
 def test_increases_need_a_base(checked: Checked) -> None:

@@ -135,7 +135,7 @@ def test_runs_that_are_not_done_by_a_deadline_are_counted(at_home: Path, capsys:
     write_profile(at_home, {"types": {"c5.large": 200.0}}, rising=False)
     assert sized("{deadline: 5m, work: 500, scale_out: linear}", "--family", "c5") == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert "takes 334 x c5.large" in said
+    assert "takes 334 x c5.large (668 vCPUs), $28.3900 an hour ($2.37 for 5min)" in said
     assert "in whole runs (of up to 200 s each) these do 334 of 500 within 5min" in said
     assert sized("{deadline: 200s, work: 500, scale_out: linear}", "--family", "c5") == 0
     said = " ".join(capsys.readouterr().out.split())

@@ -335,6 +335,19 @@ def test_a_full_disk_behind_stdout_is_said_once() -> None:
     assert "Exception ignored" not in done.stderr
 
 
+def test_what_a_disk_takes_in_part_is_an_error_where_nothing_buffers_stdout(full_disk: Path) -> None:
+    """Containers set PYTHONUNBUFFERED; the result was cut short, and the exit code 0."""
+    own = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    try:
+        with (full_disk / "prices.csv").open("wb") as file:
+            words = [*HCLOUD, "pricing", "list", "--provider", "aws", "--region", "us-east-1", "-o", "csv"]
+            done = subprocess.run(words, check=False, stdout=file, stderr=subprocess.PIPE, text=True, env=own)
+        assert (full_disk / "prices.csv").stat().st_size > 0
+    finally:
+        subprocess.run(["umount", str(full_disk)], check=True)
+    assert (done.returncode, "no space left on device" in done.stderr) == (1, True)
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux has a device that is always full")
 @pytest.mark.parametrize(("words", "code"), [(["strategy", "list"], 0), (["plan", "--nonsense"], 64)])
 def test_a_full_disk_behind_stderr_changes_nothing_but_what_is_said_there(words: list[str], code: int) -> None:

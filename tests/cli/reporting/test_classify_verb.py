@@ -99,7 +99,17 @@ def test_an_application_is_told_from_two_entries(
     assert max(map(len, out.splitlines())) <= 80
     for said in ("steep: service, throughput in req/s", "beside 12 applications", "predicted", "measured", "app0"):
         assert said in out, said
-    assert "smallest size that reaches the target for sure: 4c16g" in " ".join(out.split())
+    assert "smallest size that reaches the target of 3,000 req/s for sure: 4c16g" in " ".join(out.split())
+
+
+def test_a_target_that_no_size_reaches_is_told(folder: Path, corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(words(folder, corpus, "steep", "--target", "1e9")) == 0
+    assert "no known size reaches the target of 1e+09 req/s for sure" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_folder_without_profiles_is_refused(tmp_path: Path, corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(words(tmp_path, corpus)) == 64
+    assert "has no profiles" in capsys.readouterr().err
 
 
 @pytest.fixture

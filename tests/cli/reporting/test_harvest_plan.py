@@ -134,6 +134,25 @@ def test_the_dollars_are_the_on_demand_price_of_what_is_carried(pool: Path, caps
     assert Decimal(money["saved_monthly"]) == Decimal(money["planned_monthly"])
 
 
+def test_the_dollars_on_demand_are_those_of_whole_machines_hour_by_hour(pool: Path, capsys: Capture) -> None:
+    """Three vCPUs for 90 minutes and one for a minute, each day, with 4 GiB a vCPU: in machines of two vCPUs at
+    AWS's list prices, the fewest dollars of those with 4 GiB (c6a.large) and with 8 (m5a.large)."""
+    rows: Rows = []
+    for day in range(DAYS):
+        at = MONDAY + day * 86_400 + 17 * 3600.0
+        rows += [(f"a{day}", at, 5400.0, 3, "batch", "long"), (f"b{day}", at + 4 * 3600.0, 60.0, 1, "batch", "short")]
+    batch(rows)
+    found = document(capsys)
+    hours = (3.0, 1.5, 1 / 60)  # vCPUs in the mean of each hour
+    mixes = [(small, large) for small in range(4) for large in range(4)]
+    dollars = [
+        min(0.0765 * s + 0.086 * g for s, g in mixes if 2 * (s + g) >= cores and 4 * s + 8 * g >= 4 * cores)
+        for cores in hours
+    ]
+    assert float(found["money"]["on_demand_monthly"]) == pytest.approx(sum(dollars) * 365 / 12, abs=0.006)
+    assert found["batch_vcpu_hours"] == pytest.approx(sum(hours) * 730 / 24, rel=1e-9)
+
+
 def test_batch_by_day_meets_the_peak_of_the_services(pool: Path, capsys: Capture) -> None:
     """The same work when services are busy finds less room, and what is left costs money."""
     batch([(i, s - 12 * 3600, d, 8 * c, k, a) for i, s, d, c, k, a in nightly()], "noon.csv")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -89,6 +90,17 @@ def test_sets_that_are_written_are_audited(pool: Path, capsys: Capture) -> None:
     assert len(told["lost_by_year"]) == 2
     assert run(["harvest", "audit", "placement.jsonl", "--servers", "servers.csv"]) == 0
     assert "Expected losses are unknown" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("width", [60, 120])
+def test_each_cell_of_the_grid_is_a_line(
+    pool: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    assert run(["harvest", "replicas", "--servers", "servers.csv", *FEW]) == 0
+    cells = [re.split(" {2,}", line) for line in capsys.readouterr().out.splitlines() if "reimaged  " in line]
+    assert [cell[0] for cell in cells] == ["lowest peak"] * 2 + ["row 2"] * 2 + ["highest peak"] * 2
+    assert all(cell[3].endswith("%") for cell in cells)
 
 
 def test_the_grid_is_drawn_with_what_lies_on_each_market(pool: Path, capsys: Capture) -> None:

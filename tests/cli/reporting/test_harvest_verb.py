@@ -142,6 +142,12 @@ def test_all_of_servers_that_cannot_be_is_said_at_once(
     assert [words for words in said if words not in told] == []
 
 
+def test_columns_of_servers_are_named_and_not_mapped_as_those_of_the_use(pool: Path, capsys: Capture) -> None:
+    Path("servers.csv").write_text(SERVERS.replace("cores", "cpus", 1), encoding="utf-8")
+    code, told = refused(capsys, "types", "util.csv", "--servers", "servers.csv")
+    assert (code, "a csv with the columns server, tenant and cores" in told, "--columns" in told) == (1, True, False)
+
+
 def test_histories_of_no_servers_are_all_named(pool: Path, capsys: Capture) -> None:
     util_csv(Path("other.csv"), {"a1": daily(8), "a9": daily(8), "wbe": daily(8)})
     code, said = refused(capsys, "types", "other.csv", "--servers", "servers.csv")

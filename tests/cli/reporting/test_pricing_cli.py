@@ -360,3 +360,12 @@ def test_a_break_even_counts_the_sustained_use_that_on_demand_has(capsys: Captur
         assert float(row["break_even_utilisation"]) == pytest.approx(steps / 10_000, abs=2e-4)
     told, _ = pricing(capsys, "show", "n2-standard-2", "--provider", "gcp", "--region", "us-central1", *NOW)
     assert "sustained-use discount" in told
+
+
+def test_a_price_of_a_day_to_come_is_quarantined_as_it_would_never_be_old(capsys: Capture, tmp_path: Path) -> None:
+    text = Path(OWN).read_text(encoding="utf-8")
+    dated = sorted(re.findall(r"\d{4}-\d\d-\d\d", text))[-1]
+    (tmp_path / "late.csv").write_text(text.replace(dated, "2031-07-20"), encoding="utf-8")
+    _, err = pricing(capsys, "import", str(tmp_path / "late.csv"), "--strict", *NOW, code=9)
+    assert "is dated 2031-07-20, a day to come" in err
+    assert "nothing was stored" in err

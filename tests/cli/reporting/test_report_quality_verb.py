@@ -89,7 +89,20 @@ def test_what_a_plan_predicts(there: Path, capsys: pytest.CaptureFixture[str]) -
     assert [p["strategy"] for p in document["predicted"]] == ["HF", "OdF"]
     assert run(["report", "quality", str(there / "plan.json"), "-o", "csv"]) == 0
     assert capsys.readouterr().out.startswith("strategy,reserve,kept_qos")
-    assert run(["report", "quality", str(there / "plain.json")]) == 9
+
+
+def test_what_the_own_fleet_of_a_plan_is_predicted_to_do(there: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    capsys.readouterr()
+    assert run(["report", "quality", str(there / "plain.json"), "--json", *NOW]) == 0
+    document = json.loads(capsys.readouterr().out)
+    jsonschema.validate(document, schema_of(QualityDocument))
+    plain = json.loads((there / "plain.json").read_text(encoding="utf-8"))
+    (point,) = document["predicted"]
+    assert point["kept_qos"] == {"mean": plain["prediction"]["kept_qos"], "half": None}
+    assert run(["report", "quality", str(there / "plain.json")]) == 0
+    assert "asked for" not in capsys.readouterr().out
+    (there / "none.json").write_text(json.dumps({**plain, "prediction": None}), encoding="utf-8")
+    assert run(["report", "quality", str(there / "none.json")]) == 9
     assert "no strategy was simulated" in capsys.readouterr().err
 
 

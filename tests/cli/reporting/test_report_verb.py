@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -252,6 +253,20 @@ def test_a_price_that_is_missing_ends_with_nine(journal: Path, capsys: Said) -> 
     out, err = capsys.readouterr()
     assert out == ""
     assert "the price book" in err
+
+
+def test_a_price_of_a_provider_that_nobody_named_is_told_with_the_flag(journal: Path, capsys: Said) -> None:
+    own = journal.with_name("own.jsonl")
+    words = ["simulate", str(journal.with_name("trace.csv")), "-s", "HM", "--journal", str(own), "--pool", "1"]
+    assert run(words) == 0
+    assert run(["report", "cost", str(own), *NOW]) == 9
+    assert "--provider names the cloud whose types these are" in capsys.readouterr().err
+    assert run(["report", "cost", str(own), "--provider", "gcp", *NOW]) == 0
+
+
+def test_dollars_an_hour_of_a_commitment_have_the_places_of_a_rate(planned: Path, capsys: Said) -> None:
+    assert run(["report", "commitments", str(planned), *NOW]) == 0
+    assert re.search(r"\$\d+\.\d{4}/h", capsys.readouterr().out)
 
 
 def test_a_negotiated_price_is_contracted_and_not_listed(journal: Path, tmp_path: Path, capsys: Said) -> None:

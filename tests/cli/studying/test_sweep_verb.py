@@ -142,6 +142,7 @@ def test_M6_ctrl_c_leaves_whole_rows(trace: Path, tmp_path: Path, workers: str) 
     _, said = process.communicate(timeout=30)
     assert process.returncode == 130
     assert b"Traceback" not in said
+    assert b"leaked" not in said
     left_by_orphans(process.pid)
     with open_rows(out, inputs_of(out)) as file:
         assert 0 < len(file.found) < 400

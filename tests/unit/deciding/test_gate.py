@@ -14,6 +14,7 @@ from hcloud.errors import InputError, UsageError
 from hcloud.model.catalog import PurchaseOption
 from hcloud.model.plans.figures import PlanFigures
 from hcloud.model.plans.gate import Check, Finding, GateRule, Level, Status, Verdict
+from hcloud.model.plans.operation import Band
 from hcloud.planning.gates.gate import Around, check_plan
 from hcloud.readers.rules import load_rules, parse_rules
 
@@ -81,7 +82,7 @@ def test_increases_are_measured_from_the_plan_before(key: str, kept: str, broken
 
 
 def test_predicted_quality_has_a_floor() -> None:
-    checked = plan(rented("4", "1.00"), quality=predicted(0.93))
+    checked = plan(rented("4", "1.00"), kept=Band(0.93, 0.01))
     assert found({"kept_qos": Decimal("0.93")}, checked).status is Status.PASSED
     bad = found({"kept_qos": Decimal("0.94")}, checked)
     assert (bad.status, bad.actual) == (Status.FAILED, "93% ±1.0%")

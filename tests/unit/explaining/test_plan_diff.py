@@ -11,6 +11,7 @@ from plan_figures import committed, plan, predicted, rented
 from hcloud.model.plans.difference import Mark, PlanDifference
 from hcloud.model.plans.figures import PlanFigures, PlanInput
 from hcloud.planning.explanations.plan_diff import difference_of
+from hcloud.views.deciding.diff import effects as table_of_effects
 
 
 def effects(found: PlanDifference) -> tuple[str, str, str]:
@@ -50,6 +51,15 @@ def test_all_three_at_once_add_up() -> None:
     assert found.effects.prices > 0
     assert found.effects.demand > 0
     assert sum((p.effects.prices for p in found.parts), Decimal(0)) == found.effects.prices
+
+
+def test_the_table_of_effects_adds_up_where_a_commitment_stays_as_demand_grows() -> None:
+    before = plan(rented("4", "1.00"), committed(6, "0.50"), cores="100")
+    after = plan(rented("9", "1.00"), committed(6, "0.50"), cores="130")
+    found = difference_of(before, after)
+    table, whole = table_of_effects(found), found.effects
+    for column, effect in enumerate((whole.prices, whole.demand, whole.decisions, whole.total), 1):
+        assert abs(sum(Decimal(row[column]) for row in table.rows) - effect) < Decimal("0.0002")
 
 
 def test_what_rounding_makes_of_a_price_is_no_move_of_it() -> None:

@@ -72,8 +72,9 @@ def test_a_file_may_say_its_own_day() -> None:
 
 
 def test_unknown_content_and_unknown_format_name_are_refused() -> None:
-    with pytest.raises(InputError, match="none of the price formats"):
+    with pytest.raises(InputError, match="none of the price formats") as refused:
         recognise("hello, world\n", "x.txt")
+    assert "columns provider, region, instance_type, os" in refused.value.hint
     with pytest.raises(UsageError, match="no price format 'xls'"):
         format_named("xls")
 

@@ -26,7 +26,8 @@ def test_texts_that_share_a_line_are_told_apart_and_a_gap_is_one_line() -> None:
 def test_more_figures_than_fit_are_several_tables_with_each_figure_below_its_name() -> None:
     names = ("jobs of", "violations", "enlarged", "interrupted", "cancelled", "unfinished")
     rows = [("all jobs", "11", "22", "33", "44", "55"), ("batch", "1", "2", "3", "4", "5")]
-    shown = printed(Figures(names, rows, frozenset(range(1, 6))), 46)
+    shown = printed(Figures(names, rows, frozenset(range(1, 6)), "What became of them"), 46)
+    assert [line.startswith("What became") for line in shown].count(True) == 1
     for name, figure in zip(names[1:], rows[0][1:], strict=True):
         line, head = next((at, row) for at, row in enumerate(shown) if name in row)
         end = head.index(name) + len(name)
