@@ -137,8 +137,9 @@ def fleet_study(fleet: PlannedFleet, found: tuple[Jobs, PriceBook], config: Conf
     cloud = load_cloud(config.operation.cloud or f"measured-{fleet.on_demand.provider}")
     scenario = config.workload.scenario
     return Study(
-        jobs, cloud, shop, True, config.planning.seed, scenario, window_of(jobs), drop_unplaceable=True, beside=beside
-    )
+        jobs, cloud, shop, True, config.planning.seed, scenario, window_of(jobs), drop_unplaceable=True, beside=beside,
+        qos=config.operation.qos,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
