@@ -109,7 +109,7 @@ def test_a_cheapest_strategy_that_keeps_few_jobs_is_told_with_one_that_keeps_the
     said = " ".join(capsys.readouterr().out.split())
     assert "SR keeps 95% of performance for" in said
     assert "of jobs; OdF is the cheapest that does for 90% (operation.qos)" in said
-    for qos, expected in (("0.995", "none does for 99.5% (operation.qos)"), ("0.01", "")):
+    for qos, expected in (("0.999", "does for 99.9% (operation.qos)"), ("0.01", "")):
         Path("hcloud.yaml").write_text(f'format_version: "1.0"\noperation: {{qos: {qos}}}\n', encoding="utf-8")
         assert run(*words) == 0
         said = " ".join(capsys.readouterr().out.split())
