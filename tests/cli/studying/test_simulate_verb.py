@@ -116,6 +116,16 @@ def test_a_cheapest_strategy_that_keeps_few_jobs_is_told_with_one_that_keeps_the
         assert (expected in said) if expected else ("keeps 95% of performance for" not in said)
 
 
+@pytest.mark.parametrize(("more", "told"), [((), True), (("--pool", "2"), False), (("-s", "OdF,OdM"), False)])
+def test_a_comparison_says_that_a_plan_tries_other_reserves(
+    more: tuple[str, ...], told: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("compare", str(write_jobs(tmp_path / "jobs.csv")), "--seeds", "1", *more) == 0
+    assert (
+        "its strategy's own rule; 'hcloud plan --strategy auto'" in " ".join(capsys.readouterr().out.split())
+    ) == told
+
+
 def test_the_cheapest_is_told_from_the_others_only_beyond_chance(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
