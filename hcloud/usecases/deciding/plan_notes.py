@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date
+from math import inf
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -307,7 +308,8 @@ def _of_begin(cores: Floats, per_day: int, *, grows: bool) -> Iterator[str]:
         if len(cores) < 8 * per_day:
             goes_on += "if the trace began with an empty cluster, set planning.warm_up"
         goes_on = goes_on or "--window 14d plans for the last two weeks alone"
-        yield f"demand is still rising: the last {end.part} needs {end.share:.1f} times {end.than}; {goes_on}"
+        more = f"needs {end.share:.1f} times {end.than}" if end.share < inf else f"needs something, {end.than} nothing"
+        yield f"demand is still rising: the last {end.part} {more}; {goes_on}"
     if filling:
         yield (
             f"demand begins low: its first {filling}d need less than {1 / WORTH_A_WARNING:.0%} of the same days a week"

@@ -221,6 +221,7 @@ def rising(days: list[float], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, c
             ["demand begins low: its first 3d need less than 67% of the same days"],
         ),
         ([40.0] * 14 + [80.0] * 14, ["demand is still rising: the last week needs 2.0 times the first"]),
+        ([0.0] * 10 + [80.0] * 18, ["demand is still rising: the last week needs something, the first nothing"]),
         (
             [40.0] * 3 + [80.0] * 2,
             ["demand is still rising: the last day needs 2.0 times the first; if the trace began"],
