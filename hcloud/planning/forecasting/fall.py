@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hcloud.planning.forecasting.forecast import DAY, WEEK
+from hcloud.planning.forecasting.forecast import DAY, WEEK, YEAR
 from hcloud.units import counted
 
 if TYPE_CHECKING:
     from hcloud.model.workload import Demand, Floats
 
 DAYS_OF_WEEK, LEAST_DAYS = WEEK // DAY, 3  # ours: fewer days are chance
+WEEKS_OF_YEAR = YEAR // WEEK
 WORTH_A_WARNING = 1.5  # ours: how many times what it needs at last a demand needed at first
 
 
@@ -58,13 +59,15 @@ def _within_a_week(days: Floats, below: float, missing: float) -> DemandFall | N
 def _of_weeks(cores: Floats, per_day: int, below: float) -> DemandFall | None:
     """The longest run of weeks at the end whose last one is not below that part of their mean, without those of them
     from before a fall that all weeks since are below that part of; where the last week is below it of the mean of all
-    weeks, and it does not take the busiest day before for that."""
+    weeks and of the same week a year before, if there is one, and it does not take the busiest day before for that."""
     week = DAYS_OF_WEEK * per_day
     count = len(cores) // week
     if count < 2:
         return None
     cores = cores[len(cores) - count * week :]
     means = cores.reshape(count, week).mean(axis=1)
+    if count > WEEKS_OF_YEAR and means[-1] >= below * means[-1 - WEEKS_OF_YEAR]:
+        return None
     weeks = _since(means, below)
     earlier, since = cores[: len(cores) - weeks * week], cores[len(cores) - weeks * week :]
     if weeks == count or not means[-1] < below * np.concatenate((_without_a_day(earlier, per_day), since)).mean():

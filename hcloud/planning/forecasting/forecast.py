@@ -1,4 +1,4 @@
-"""Stretch the demand of a trace over the planning horizon: whole periods repeated, growth, headroom."""
+"""Stretch the demand of a trace over the planning horizon: whole weeks or days repeated, growth, headroom."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 DAY = 86_400
 WEEK = 7 * DAY
+YEAR = 52 * WEEK  # where that repeats, weekdays stay in place and seasons move by a day a year
 FINE_STEP = 300
 
 
@@ -114,12 +115,28 @@ def choose_step(trace_seconds: float, outlook: Outlook) -> int:
 
 
 def whole_periods(steps: int, step_seconds: int) -> int:
-    """How many steps repeat cleanly: whole weeks of two weeks or more, whole days of a day or more, else all."""
+    """How many steps repeat cleanly: whole weeks of two weeks or more (of a year at most), whole days of a day or more,
+    else all."""
     for period, least in ((WEEK, 2 * WEEK), (DAY, DAY)):
         if steps * step_seconds >= least and period % step_seconds == 0:
-            per_period = period // step_seconds
-            return steps // per_period * per_period
+            return min(steps * step_seconds, YEAR) // period * (period // step_seconds)
     return steps
+
+
+def repeated_rows(steps: int, pattern: int, step_seconds: int) -> NDArray[np.int64]:
+    """Which step of a pattern each step of a horizon is. Of weeks that do not fill it evenly those repeat once more
+    that lie evenly spread over the pattern: its oldest ones alone would not have its mean. Days that are missing to two
+    weeks are those of the week before, so that each weekday has its share."""
+    week = WEEK // step_seconds
+    if week < pattern < 2 * week:
+        rows = np.arange(steps) % (2 * week)
+        return np.where(rows < pattern, rows, rows - week)
+    rows, more = np.arange(steps) % pattern, steps % pattern // week
+    if more and pattern % week == 0:
+        begin = steps // pattern * pattern
+        weeks = (2 * np.arange(more) + 1) * (pattern // week) // (2 * more)
+        rows[begin : begin + more * week] = (weeks[:, None] * week + np.arange(week)).ravel()
+    return rows
 
 
 def stretch(demand: Demand, outlook: Outlook, idle: IdleHours | None = None) -> Forecast:
@@ -136,7 +153,7 @@ def stretch(demand: Demand, outlook: Outlook, idle: IdleHours | None = None) -> 
         raise InputError(f"{demand.provenance.name}: no demand is left to plan for in its latest whole period")
     scale = _growth(steps, demand.step_seconds, outlook.growth_per_year) * (1 + outlook.headroom)
 
-    rows = first + np.arange(steps) % pattern
+    rows = first + repeated_rows(steps, pattern, demand.step_seconds)
 
     def repeated(column: Floats) -> Floats:
         return column[rows] * scale

@@ -104,7 +104,8 @@ class ComparedStrategy:
 class StrategyComparison:
     """Strategies over the same workload and seeds, what the scenario states about itself, and the types that are
     reserved ``beside`` the large one. ``sized_for`` is the share of jobs that each was told the least reserve for;
-    ``assumed`` are sentences on what is not known of the jobs."""
+    ``assumed`` are sentences on what is not known of the jobs; ``qos`` is the share of them that shall keep 95 %
+    of their performance."""
 
     workload: str
     jobs: int
@@ -118,6 +119,7 @@ class StrategyComparison:
     beside: tuple[str, ...] = ()
     sized_for: float | None = None
     assumed: tuple[str, ...] = ()
+    qos: float = 0.0
 
     @property
     def workload_name(self) -> str:

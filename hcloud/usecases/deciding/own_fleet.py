@@ -15,7 +15,9 @@ from hcloud.model.plans.plan import Plan, Prediction, Trace
 from hcloud.model.workload import Jobs, Workload
 from hcloud.planning.explanations.harvested import on_machines
 from hcloud.planning.forecasting.demand import without_gpu_jobs
+from hcloud.planning.forecasting.dividing import settled
 from hcloud.planning.forecasting.window import window_of
+from hcloud.planning.settings import Divisible
 from hcloud.planning.strategies.own_fleet import WITHOUT_RESERVE, PlannedFleet, fleet_of
 from hcloud.readers.clouds import load_cloud
 from hcloud.readers.configuration.config import Config, Loaded, MarketSection, ProfilesSection, WorkloadSection
@@ -130,15 +132,16 @@ def fleet_study(fleet: PlannedFleet, found: tuple[Jobs, PriceBook], config: Conf
     if len(fleet.clouds) > 1:
         why = f"the fleet of the plan cannot be simulated: {_in_several(fleet)}"
         raise UsageError(why, hint=f"plan each by itself: hcloud plan --provider {fleet.clouds[0]}")
-    jobs, book = found[0].as_started, found[1]
+    jobs, book = settled(found[0].as_started, config.planning.divisible), found[1]
     commitment = None if fleet.commitment is None else book.offer(fleet.commitment)
     beside = tuple(SmallerReserve(key.instance_type, servers, book.offer(key)) for key, servers in fleet.beside)
     shop = shop_of(book, book.offer(fleet.on_demand), commitment, jobs, fleet.others)
     cloud = load_cloud(config.operation.cloud or f"measured-{fleet.on_demand.provider}")
     scenario = config.workload.scenario
     return Study(
-        jobs, cloud, shop, True, config.planning.seed, scenario, window_of(jobs), drop_unplaceable=True, beside=beside
-    )
+        jobs, cloud, shop, True, config.planning.seed, scenario, window_of(jobs), drop_unplaceable=True, beside=beside,
+        qos=config.operation.qos,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +198,7 @@ def fleet_opened(plan: Plan, workload: Workload, loaded: Loaded, at: date, name:
 
 
 def _as_planned(plan: Plan, trace: Trace, loaded: Loaded, path: Path) -> Loaded:
-    """The configuration with the plan's own workload, markets, seed and cloud model."""
+    """The configuration with the plan's own workload, markets, seed, cloud model, and jobs that may be split."""
     config = loaded.config
     workload = WorkloadSection(
         path=_found(trace.path, path) if trace.path else None,
@@ -208,7 +211,8 @@ def _as_planned(plan: Plan, trace: Trace, loaded: Loaded, path: Path) -> Loaded:
     operation = config.operation
     if operation.cloud is None and plan.operation is not None:
         operation = operation.model_copy(update={"cloud": plan.operation.cloud})
-    planning = config.planning.model_copy(update={"seed": plan.seed})
+    divided = {a.key.partition(".")[2]: Divisible(a.value) for a in plan.assumptions if a.key == "planning.divisible"}
+    planning = config.planning.model_copy(update={"seed": plan.seed, **divided})
     system = config.markets[0].os
     bought = sorted({(position.provider, position.region) for position in plan.mix})
     markets = tuple(MarketSection(provider=cloud, regions=(region,), os=system) for cloud, region in bought)

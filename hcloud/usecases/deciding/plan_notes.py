@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date
+from math import inf
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,6 +29,7 @@ from hcloud.units import SECONDS_PER_HOUR, counted, format_age, format_duration,
 
 if TYPE_CHECKING:
     from hcloud.model.workload import Floats
+    from hcloud.planning.forecasting.forecast import Forecast
 
 DAY = 86_400
 MEMORY_KEY = "memory_per_core"
@@ -48,8 +50,8 @@ def assumptions(demand: Demand, settings: PlanSettings, decision: FleetDecision)
     yield Assumption(
         "planning.horizon",
         format_duration(outlook.horizon_hours * SECONDS_PER_HOUR),
-        f"the last {format_duration(pattern)} of the {hours:,.1f} h trace repeat; unexpired terms are charged in full "
-        "and renewed at today's prices",
+        f"the last {format_duration(pattern)} of the {hours:,.1f} h trace repeat{_once_more(decision.forecast)}; "
+        "unexpired terms are charged in full and renewed at today's prices",
     )
     yield Assumption("planning.growth_per_year", f"{outlook.growth_per_year:g}", "compounded monthly")
     yield from _of_futures(decision, settings)
@@ -81,6 +83,12 @@ def assumptions(demand: Demand, settings: PlanSettings, decision: FleetDecision)
     for rule in demand.provenance.modelled:
         key = rule.key if "." in rule.key else f"workload.options.{rule.key}"
         yield Assumption(key, rule.column, rule.rule)
+
+
+def _once_more(forecast: Forecast) -> str:
+    """How many weeks of what repeats are there once more, as the horizon is no multiple of it."""
+    weeks = len(forecast) % forecast.pattern * forecast.step_seconds // WEEK
+    return f", {counted(weeks, 'week')} spread over them once more" if weeks else ""
 
 
 def _of_futures(decision: FleetDecision, settings: PlanSettings) -> Iterator[Assumption]:
@@ -263,12 +271,16 @@ def _of_parts(seen: PlanNoteInputs, jobs: Jobs) -> Iterator[str]:
 
 
 def _cut(seen: PlanNoteInputs) -> Iterator[str]:
-    """That the forecast is not of the beginning of a window of which only whole days or weeks repeat."""
+    """That the forecast is not of the beginning of a window of which only whole days or weeks repeat, a year or the
+    horizon at most."""
     step, forecast = seen.demand.step_seconds, seen.decision.forecast
-    usable = min(len(seen.demand) - seen.loaded.config.planning.warm_up // step, len(forecast))
+    usable = len(seen.demand) - seen.loaded.config.planning.warm_up // step
     if usable - forecast.pattern > usable * CUT_SHARE:
         cut, whole = (format_span(n * step) for n in (usable - forecast.pattern, forecast.pattern))
-        yield f"only whole days or weeks repeat: the forecast is of the window's last {whole}, not of its first {cut}"
+        yield (
+            f"only whole days or weeks repeat, a year or the horizon at most: the forecast is of the window's last"
+            f" {whole}, not of its first {cut}"
+        )
 
 
 def _of_forecast(seen: PlanNoteInputs) -> Iterator[str]:
@@ -296,7 +308,8 @@ def _of_begin(cores: Floats, per_day: int, *, grows: bool) -> Iterator[str]:
         if len(cores) < 8 * per_day:
             goes_on += "if the trace began with an empty cluster, set planning.warm_up"
         goes_on = goes_on or "--window 14d plans for the last two weeks alone"
-        yield f"demand is still rising: the last {end.part} needs {end.share:.1f} times {end.than}; {goes_on}"
+        more = f"needs {end.share:.1f} times {end.than}" if end.share < inf else f"needs something, {end.than} nothing"
+        yield f"demand is still rising: the last {end.part} {more}; {goes_on}"
     if filling:
         yield (
             f"demand begins low: its first {filling}d need less than {1 / WORTH_A_WARNING:.0%} of the same days a week"

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal
+from itertools import chain, repeat
 
 from hcloud.catalog.book import PriceBook
 from hcloud.errors import EvidenceError
@@ -15,6 +16,7 @@ from hcloud.model.catalog import InstanceType
 from hcloud.model.workload import DATES_FROM, Demand, Jobs, Window
 from hcloud.planning.decide import FleetDecision, Given, decide
 from hcloud.planning.explanations.advice import LEAST
+from hcloud.planning.fleets.owned import Owned
 from hcloud.planning.fleets.required import RequiredMachine, said_of, some_require_nothing, unmet_by
 from hcloud.planning.forecasting.window import demand_within
 from hcloud.planning.settings import PlanSettings, RiskSettings
@@ -57,10 +59,11 @@ class PlannedApart:
 
 def planned_apart(whole: PlannedTogether, book: PriceBook) -> PlannedApart:
     """What plans of the parts cost less than the plan of all, where that can be told and is worth a word; what is owned
-    would be used in each of them."""
-    if whole.decision.owned or not whole.required:
-        return unpriced(whole, book)
-    found = [(cost, parts) for parts in whole.divisions() if (cost := _cost(parts, whole, book)) is not None]
+    is used in the first of them alone, whichever of them that is best for."""
+    if not whole.required:
+        return PlannedApart()
+    orders = [parts for division in whole.divisions() for parts in _orders(division, whole)]
+    found = [(cost, parts) for parts in orders if (cost := _cost(parts, whole, book)) is not None]
     types = _in_use(whole.decision, book)
     if not found:
         return unpriced(whole, book)
@@ -72,13 +75,19 @@ def planned_apart(whole: PlannedTogether, book: PriceBook) -> PlannedApart:
     return _advised(whole, said, parts, f", for {_monthly(together - cost, whole)} less")
 
 
+def _orders(parts: tuple[str, ...], whole: PlannedTogether) -> Iterator[tuple[str, ...]]:
+    """The parts, with each of them in front where it matters which has what is owned."""
+    for at in range(len(parts) if whole.decision.owned else 1):
+        yield (parts[at], *parts[:at], *parts[at + 1 :])
+
+
 def unpriced(whole: PlannedTogether, book: PriceBook) -> PlannedApart:
     """The same where it is not known what plans of the parts would cost."""
     parts, types = next(whole.divisions(), ()), _in_use(whole.decision, book)
     if not types or not (parts or unmet_by(types, whole.required)):
         return PlannedApart()
     said = said_of(whole.required, types)
-    if whole.decision.owned or not parts:
+    if not parts:
         return PlannedApart(f"{said}: plan those jobs from a trace of their own to let the others run on any type")
     return PlannedApart(_advised(whole, said, parts).said)
 
@@ -89,9 +98,10 @@ def _advised(whole: PlannedTogether, said: str, parts: Sequence[str], saved: str
     flags = tuple((*window, "--set", f"requires={one}") for one in parts)
     sets = [f"--set {shlex.quote(words[-1])}" for words in flags]
     again = f"the same command with {shlex.join(window)} {sets[0]}, and again with {' and with '.join(sets[1:])}"
+    again += " but without what is owned" if whole.decision.owned else ""
     let = "lets the others run on any type" if NOTHING in parts else "lets each run on any type that it may"
     how = " by arithmetic" if saved and whole.by_arithmetic else ""
-    return PlannedApart(f"{said}: {again}, {let}{saved}{how}", flags)
+    return PlannedApart(f"{said}: {again}, {let}{saved}{how}", () if whole.decision.owned else flags)
 
 
 def window_text(window: Window) -> str:
@@ -108,18 +118,23 @@ def _moment(at: float) -> str:
 def _cost(parts: Sequence[str], whole: PlannedTogether, book: PriceBook) -> Decimal | None:
     """What plans of these parts cost together; None where one of them has jobs that it does not hold."""
     jobs = (requiring(whole.workload, one) for one in parts)
-    costs = [_cost_of_part(part, whole, book) for part in jobs if isinstance(part, Jobs)]
+    owned = chain([whole.decision.owned], repeat(()))
+    costs = [
+        _cost_of_part(part, used, whole, book)
+        for part, used in zip(jobs, owned, strict=False)
+        if isinstance(part, Jobs)
+    ]
     return sum((cost for cost in costs if cost is not None), Decimal(0)) if None not in costs else None
 
 
-def _cost_of_part(part: Jobs, whole: PlannedTogether, book: PriceBook) -> Decimal | None:
+def _cost_of_part(part: Jobs, owned: Sequence[Owned], whole: PlannedTogether, book: PriceBook) -> Decimal | None:
     assert whole.demand.window is not None
     demand = demand_within(part, whole.demand.step_seconds, whole.demand.window)
     settings = _settings(whole.decision.settings, part, book)
     required = required_of(part, demand)
     given = Given(running_of(part, settings.divisible, demand), leanest=leanest_of(part, demand), required=required)
     try:
-        decision = decide(book, demand, settings, (), given)
+        decision = decide(book, demand, settings, owned, given)
     except EvidenceError:
         return None
     return None if unmet_by(_in_use(decision, book), required) else _cost_of(decision)

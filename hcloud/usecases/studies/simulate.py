@@ -90,8 +90,14 @@ def compare(
     return StrategyComparison(
         name, len(study.jobs), study.cloud.name, shop, study.profiled, chosen, tuple(with_front(made)), checks,
         study.window, tuple(dict.fromkeys(b.instance_type for b in study.beside if b.instance_type != large)),
-        assumed=(*study.notes, *_assumed(study)),
+        assumed=(*study.notes, *_assumed(study), *_by_own_rules(study, strategies, pool)), qos=study.qos,
     )  # fmt: skip
+
+
+def _by_own_rules(study: Study, strategies: Sequence[Strategy], pool: int | None) -> Iterator[str]:
+    """That reserves are those of the strategies' own rules, where a plan might take others."""
+    if pool is None and study.cluster is None and any(s.follows("reserved") for s in strategies):
+        yield "each reserve follows its strategy's own rule; 'hcloud plan --strategy auto' tries others beside it"
 
 
 def _assumed(study: Study) -> Iterator[str]:

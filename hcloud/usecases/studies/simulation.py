@@ -27,7 +27,7 @@ from hcloud.policy.registry import rule_of, sizing_of
 from hcloud.policy.sizes.information import RequestedSizes
 from hcloud.policy.sizes.sizing import Reservation, reserved_servers
 from hcloud.readers.clouds import CLUSTERS, PAPER, load_cloud
-from hcloud.readers.configuration.config import Loaded
+from hcloud.readers.configuration.config import Loaded, OperationSection
 from hcloud.readers.strategies import STRATEGIES
 from hcloud.sim.outcomes.comparison import MOST_REFUSED, NOTHING_DROPPED, Dropped
 from hcloud.sim.run import RunOutcome, run
@@ -74,7 +74,8 @@ class Study:
     the generated scenario, if it is one, so that other seeds can be drawn; ``seed`` is the first. Use and dollars are
     those of the ``window``, of all of the run where it is None; jobs that fit no type are an error unless they are to
     be dropped. Servers of other types may be reserved ``beside`` those of the large one. A scenario that is jobs on a
-    ``cluster`` is run on that. ``notes`` say whose prices these are."""
+    ``cluster`` is run on that. ``notes`` say whose prices these are; ``qos`` is the share of jobs that shall keep their
+    performance."""
 
     jobs: Jobs
     cloud: CloudModel
@@ -89,6 +90,7 @@ class Study:
     cluster: ClusterScenario | None = None
     audit: bool = False
     notes: tuple[str, ...] = ()
+    qos: float = OperationSection.model_fields["qos"].default
 
 
 def open_study(loaded: Loaded, asked: SimulationRequest, today: date) -> Study:
@@ -123,7 +125,7 @@ def _on_cluster(name: str, loaded: Loaded, asked: SimulationRequest) -> Study:
     found = ground.found
     return Study(
         found.jobs, ground.cloud, ground.shop, asked.profiled, seed, name, found.window, asked.drop_unplaceable,
-        beside=ground.beside, cluster=found,
+        beside=ground.beside, cluster=found, qos=section.operation.qos,
     )  # fmt: skip
 
 
@@ -169,7 +171,7 @@ def _of_jobs(jobs: Workload, loaded: Loaded, asked: SimulationRequest, today: da
     jobs, dropped = held_jobs(jobs, shop, drop=asked.drop_unplaceable)
     return Study(
         jobs, cloud, shop, asked.profiled, section.planning.seed, section.workload.scenario, window_of(jobs),
-        asked.drop_unplaceable, dropped,
+        asked.drop_unplaceable, dropped, qos=section.operation.qos,
     )  # fmt: skip
 
 

@@ -113,17 +113,19 @@ def said_of(operation: Operation) -> Iterator[str]:
 
 
 def simulated_line(operation: Operation) -> str:
-    """What the chosen point costs by simulation beside renting everything, which is simulated alike."""
+    """What the chosen point costs by simulation beside renting everything, which is simulated alike; said after the
+    dollars by arithmetic, which count neither."""
     chosen, base = operation.chosen, operation.baseline
     said = (
-        f"simulated, with starts and idle instances: {format_money(chosen.monthly)}/month as {chosen.strategy},"
+        f"that is by use alone; simulated, with starts, gaps between jobs and idle instances:"
+        f" {format_money(chosen.monthly)}/month as {chosen.strategy},"
         f" {chosen.kept_qos.mean:.1%} kept"
     )
     if (base.strategy, base.reserve) == (chosen.strategy, chosen.reserve):
         return said
     saved = base.monthly - chosen.monthly
     share = abs(float(saved / base.monthly)) if base.monthly else 0.0
-    how = f"with the {base.reserve} owned" if base.reserve else "all rented"
+    how = f"with the {base.reserve} owned" if base.reserve else "all rented as whole servers"
     return (
         f"{said}; {format_money(base.monthly)}/month as {base.strategy}, {how}, {base.kept_qos.mean:.1%} kept"
         f" ({share:.1%} {'less' if saved >= 0 else 'more'})"

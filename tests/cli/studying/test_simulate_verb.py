@@ -93,9 +93,11 @@ def test_a_comparison_shows_intervals_and_the_front(
 
 
 def test_a_cheapest_strategy_that_keeps_few_jobs_is_told_with_one_that_keeps_them(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Jobs that wait for one another on a small reserve cost least as SR, which rents nothing."""
+    """Jobs that wait for one another on a small reserve cost least as SR, which rents nothing; how many are few the
+    configuration says."""
+    monkeypatch.chdir(tmp_path)
     rows = [f"b{i},{60 * (i % 24)},3600,8,16,batch" for i in range(48)]
     path = tmp_path / "jobs.csv"
     path.write_text("\n".join(["id,submit,duration,cores,memory,kind", *rows]) + "\n", encoding="utf-8")
@@ -106,7 +108,22 @@ def test_a_cheapest_strategy_that_keeps_few_jobs_is_told_with_one_that_keeps_the
     assert run(*words) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "SR keeps 95% of performance for" in said
-    assert "of jobs; OdF is the cheapest that does for 90%" in said
+    assert "of jobs; OdF is the cheapest that does for 90% (operation.qos)" in said
+    for qos, expected in (("0.999", "does for 99.9% (operation.qos)"), ("0.01", "")):
+        Path("hcloud.yaml").write_text(f'format_version: "1.0"\noperation: {{qos: {qos}}}\n', encoding="utf-8")
+        assert run(*words) == 0
+        said = " ".join(capsys.readouterr().out.split())
+        assert (expected in said) if expected else ("keeps 95% of performance for" not in said)
+
+
+@pytest.mark.parametrize(("more", "told"), [((), True), (("--pool", "2"), False), (("-s", "OdF,OdM"), False)])
+def test_a_comparison_says_that_a_plan_tries_other_reserves(
+    more: tuple[str, ...], told: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("compare", str(write_jobs(tmp_path / "jobs.csv")), "--seeds", "1", *more) == 0
+    assert (
+        "its strategy's own rule; 'hcloud plan --strategy auto'" in " ".join(capsys.readouterr().out.split())
+    ) == told
 
 
 def test_the_cheapest_is_told_from_the_others_only_beyond_chance(

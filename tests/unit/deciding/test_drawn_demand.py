@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
@@ -57,6 +58,20 @@ def test_a_day_that_is_left_out_is_told(
     assert run(["plan", str(trace), "--provider", "aws", "--family", "m6i"]) == 0
     told = " ".join(capsys.readouterr().err.split())
     assert (said in told) if said else ("only whole days" not in told)
+
+
+def test_weeks_that_come_once_more_and_years_that_do_not_count_are_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Five weeks fill a year ten times and two weeks of it; of two years the last one is planned for."""
+    for weeks, assumed in ((5, "repeat, 2 weeks spread over them once more;"), (104, "trace repeat;")):
+        series = tmp_path / f"{weeks}.csv"
+        series.write_text("time,value\n" + "".join(f"{h * 3600},{8 + h % 24}\n" for h in range(weeks * 168)))
+        flags = ["--provider", "aws", "--family", "m6i", "--set", "series_value=cores", "-o", "json"]
+        assert run(["plan", str(series), *flags]) == 0
+        plan = json.loads(capsys.readouterr().out)
+        assert assumed in next(a["why"] for a in plan["assumptions"] if a["key"] == "planning.horizon")
+        assert any("last 364d, not of its first 364d" in said for said in plan["warnings"]) == (weeks == 104)
 
 
 @pytest.mark.parametrize("name", ["SR", "OdM", "SR+adjust-to-target"])

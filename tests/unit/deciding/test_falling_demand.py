@@ -54,6 +54,20 @@ def test_weeks_before_a_fall_are_told_from_those_since(levels: list[int], found:
     assert fall_of(of_weeks(levels), 0.0) is None
 
 
+@pytest.mark.parametrize(
+    ("levels", "weeks"),
+    [
+        ([40] * 18 + [100] * 34 + [40] * 18, None),
+        ([100] * 70 + [40] * 4, 4),
+        ([100] * 52 + [40] * 18, 18),
+    ],
+)
+def test_a_low_season_that_was_there_a_year_before_is_no_fall(levels: list[int], weeks: int | None) -> None:
+    """Two years with a quiet winter were planned from the last quiet weeks alone."""
+    fall = fall_of(of_weeks(levels), 0.7)
+    assert (fall and fall.seconds) == (weeks * WEEK if weeks else None)
+
+
 @given(WEEKS)
 def test_what_is_left_has_not_fallen_and_what_is_left_out_was_more(levels: list[int]) -> None:
     fall = fall_of(of_weeks(levels), 0.7)
@@ -221,6 +235,7 @@ def rising(days: list[float], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, c
             ["demand begins low: its first 3d need less than 67% of the same days"],
         ),
         ([40.0] * 14 + [80.0] * 14, ["demand is still rising: the last week needs 2.0 times the first"]),
+        ([0.0] * 10 + [80.0] * 18, ["demand is still rising: the last week needs something, the first nothing"]),
         (
             [40.0] * 3 + [80.0] * 2,
             ["demand is still rising: the last day needs 2.0 times the first; if the trace began"],

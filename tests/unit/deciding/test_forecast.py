@@ -9,7 +9,7 @@ import pytest
 from builders import demand
 
 from hcloud.errors import InputError
-from hcloud.planning.forecasting.forecast import choose_step, repeating, stretch, whole_periods
+from hcloud.planning.forecasting.forecast import choose_step, repeated_rows, repeating, stretch, whole_periods
 from hcloud.planning.settings import Outlook, fitting_vcpus
 
 
@@ -106,3 +106,47 @@ def test_months_are_of_730_hours_whatever_the_step() -> None:
     assert hourly.first(5).hours == 5
     fine = replace(hourly, step_seconds=300)
     assert (fine.hours, list(fine.months[[0, 1460]])) == (1461 // 12, [0, 0])
+
+
+DAYS = [21, 35, 90, 304, 365, 396, 731]
+
+
+@pytest.mark.parametrize("horizon", [1, 3])
+@pytest.mark.parametrize("days", DAYS)
+def test_weekdays_stay_in_place(days: int, horizon: int) -> None:
+    """The trace ends before an hour of some weekday: what comes next is the same hour of that weekday, and so on."""
+    got = stretch(demand([float(1 + hour % 168) for hour in range(days * 24)]), Outlook(horizon_hours=8760 * horizon))
+    assert list(got.cores) == [1 + hour % 168 for hour in range(days * 24, days * 24 + len(got))]
+
+
+@pytest.mark.parametrize("days", range(8, 14))
+def test_each_weekday_has_its_share_of_a_horizon(days: int) -> None:
+    """Of ten days three are weekdays that come twice: each day of the trace in turn would count them more."""
+    got = stretch(demand([float(1 + hour % 168) for hour in range(days * 24)]), Outlook(horizon_hours=8760))
+    assert list(got.cores) == [1 + hour % 168 for hour in range(len(got))]
+    assert got.pattern == days * 24
+
+
+@pytest.mark.parametrize("days", [days for days in DAYS if days >= 364])
+def test_seasons_stay_in_place_for_years(days: int) -> None:
+    """A month of twice the demand, that ends 30 days before the trace does, comes again in each year at that place."""
+    november = [(days - 60) * 24 <= hour < (days - 30) * 24 for hour in range(days * 24)]
+    got = stretch(demand([2.0 if now else 1.0 for now in november]), Outlook(horizon_hours=3 * 8760))
+    for year in range(3):
+        begin = (364 * (year + 1) - 60) * 24
+        assert (got.cores[begin : begin + 720] == 2.0).all()
+    assert got.cores.mean() == pytest.approx(1 + 3 * 30 / (3 * 365))
+
+
+@pytest.mark.parametrize(("weeks", "horizon"), [(3, 1), (5, 1), (11, 1), (43, 1), (43, 3), (40, 3)])
+def test_a_horizon_has_the_mean_of_what_repeats(weeks: int, horizon: int) -> None:
+    """Demand that rises from 100 to 200: the oldest weeks alone once more would be 1 to 9% less."""
+    given = demand([100 + 100 * hour // (weeks * 168) for hour in range(weeks * 168)])
+    got = stretch(given, Outlook(horizon_hours=8760 * horizon))
+    assert got.cores.mean() == pytest.approx(given.cores.mean(), rel=0.003)
+
+
+def test_the_weeks_beside_whole_repeats_are_spread_over_the_trace() -> None:
+    rows = repeated_rows(8 * 168 + 24, 5 * 168, 3600)
+    assert list(rows[: 5 * 168]) == list(range(5 * 168))
+    assert (rows[5 * 168 :: 168] // 168).tolist() == [0, 2, 4, 3]

@@ -56,6 +56,25 @@ def test_all_on_demand_is_simulated_as_compare_simulates_it(
     assert float(hourly) * 730 == pytest.approx(float(found.all_on_demand), rel=1e-4)
 
 
+def test_a_batch_job_that_may_be_split_runs_in_parts_on_the_reserve(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A job of 8 vCPUs was rented a machine beside its reserve of two servers of 4: the plan was said not to pay."""
+    trace, out = tmp_path / "trace.csv", tmp_path / "plan.json"
+    trace.write_text("id,submit,duration,cores,memory,kind\na,0,2592000,8,32,batch\n", encoding="utf-8")
+    words = ("--provider", "aws", "--family", "m5", "--vcpus", "4", "--divisible", "all")
+    assert run(["plan", str(trace), *words, "--out", str(out), *NOW]) == 0
+    plan = load_plan(out)
+    assert plan.prediction is not None
+    assert plan.prediction.monthly is not None
+    assert float(plan.prediction.monthly) == pytest.approx(float(plan.after.monthly), rel=0.01)
+    assert not [said for said in plan.warnings if "does not pay" in said]
+    capsys.readouterr()
+    assert run(["simulate", str(out), *NOW, "--json"]) == 0
+    [hourly] = re.findall(r'"cost_per_ideal_hour": "?([0-9.]+)', capsys.readouterr().out)
+    assert float(hourly) * 730 == pytest.approx(float(plan.prediction.monthly), rel=1e-4), "its own --divisible"
+
+
 @pytest.mark.parametrize(
     ("above", "alike", "said"),
     [
