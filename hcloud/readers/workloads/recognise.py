@@ -10,7 +10,7 @@ from hcloud.model.files import check_sort
 from hcloud.readers.workloads.commands import advice, jobs_advice
 from hcloud.readers.workloads.findings import shown
 from hcloud.readers.workloads.formats import FORMATS
-from hcloud.readers.workloads.formats.jobs.json_text import json_as_text
+from hcloud.readers.workloads.formats.jobs.json_text import is_empty_list, json_as_text, no_json_job
 from hcloud.readers.workloads.formats.jobs.slurm import COMMAND as SACCT
 from hcloud.readers.workloads.formats.jobs.slurm import is_sacct
 from hcloud.readers.workloads.formats.usage.machine_columns import is_machines
@@ -238,6 +238,9 @@ def unknown_table(source: TraceFile, names: Sequence[str]) -> InputError:
     return _refusal(source, table, "submit", told)
 
 
+_MONITORING = {"resultType", "MetricDataResults", "Metrics", "Reservations", "timeseries", "timeSeries"}
+
+
 def _keys(source: TraceFile) -> list[str]:
     """The keys in the beginning of JSON."""
     return list(dict.fromkeys(key.decode() for key in _KEY.findall(source.head)))
@@ -248,6 +251,8 @@ def _unknown_json(source: TraceFile) -> InputError:
     keys = _keys(source)
     words = set(keys) | {word for word in ("vector",) if f'"{word}"'.encode() in source.head}
     jobs = job_columns(keys)
+    if is_empty_list(source.head) and not words & _MONITORING:
+        raise no_json_job(source.name)
     for needed, nearest, hint in _OTHER_JSON:
         if needed <= words and not ("jobs" in needed and is_jobs(jobs)):
             return InputError(f"{source.name}: is JSON of no format that is read; nearest is {nearest}", hint=hint)

@@ -197,8 +197,11 @@ def columns_of_jobs(source: TraceFile, names: Sequence[str]) -> dict[str, str]:
 
 
 def likely_units(source: TraceFile, found: Mapping[str, str], names: Sequence[str]) -> dict[str, str]:
-    """The units of jobs that no name says: MiB of AWS Batch, and milliseconds of durations beside times in these."""
-    units = {"memory_unit": "MiB"} if "jobArn" in names and "memory" in found else {}
+    """What of jobs no name says: MiB and jobs that still run of AWS Batch, and milliseconds of durations beside times
+    in these."""
+    units = {"open_ends": "run"} if "jobArn" in names and "start" in found else {}
+    if "jobArn" in names and "memory" in found:
+        units["memory_unit"] = "MiB"
     if "duration" not in found or unit_said("duration", found["duration"]) or source.head.startswith(b"PAR1"):
         return units
     at, took = names.index(found["submit"]), names.index(found["duration"])

@@ -99,8 +99,10 @@ def durations(sink: Sink, options: WorkloadOptions) -> tuple[Floats, NDArray[np.
 
 def open_ends(sink: Sink, options: WorkloadOptions) -> int:
     """How many jobs have no end, which still run if that is said."""
-    timed = options.open_ends == "run" and sink.has("end") and not sink.has("duration")
-    return int(np.count_nonzero(np.isnan(sink.numbers("end")))) if timed else 0
+    if options.open_ends != "run" or not sink.has("end") or sink.has("duration"):
+        return 0
+    began = ~np.isnan(sink.numbers("start" if sink.has("start") else "submit"))
+    return int(np.count_nonzero(began & np.isnan(sink.numbers("end"))))
 
 
 @dataclass(slots=True)
@@ -169,11 +171,7 @@ def from_sink(sink: Sink, draft: Draft, options: WorkloadOptions, named: Named) 
         _waiting(sink.texts("after"), draft, named, think)
     draft.modelled += times_read(sink)
     draft.start = sink.numbers("start") if sink.has("start") else None
-    if draft.start is not None and options.open_ends != "refuse":
-        ended = options.open_ends == "run" and (not sink.has("end") or ~np.isnan(sink.numbers("end")))
-        draft.duration = np.where(ended | ~np.isnan(draft.start), draft.duration, np.nan)
-        draft.repair(NO_SUBMIT, int(np.count_nonzero(np.isnan(draft.submit) & ~np.isnan(draft.start))))
-        draft.submit = np.where(np.isnan(draft.submit), draft.start, draft.submit)
+    _never_ran(sink, draft, options)
     for name in ("cores", "memory", "gpus"):
         if sink.has(name):
             setattr(draft, name, sink.numbers(name))
@@ -190,6 +188,16 @@ def from_sink(sink: Sink, draft: Draft, options: WorkloadOptions, named: Named) 
         draft.qos, draft.qos_classes = sink.codes("qos"), sink.labels("qos")
     _more_stated(sink, draft)
     return finish(draft, options)
+
+
+def _never_ran(sink: Sink, draft: Draft, options: WorkloadOptions) -> None:
+    """Jobs without a start have no duration, where that is said and none states it; those with one were submitted."""
+    if draft.start is None or options.open_ends == "refuse":
+        return
+    if options.open_ends == "leave-out" or sink.has("end"):
+        draft.duration = np.where(np.isnan(draft.start), np.nan, draft.duration)
+    draft.repair(NO_SUBMIT, int(np.count_nonzero(np.isnan(draft.submit) & ~np.isnan(draft.start))))
+    draft.submit = np.where(np.isnan(draft.submit), draft.start, draft.submit)
 
 
 def _more_stated(sink: Sink, draft: Draft) -> None:
