@@ -148,6 +148,10 @@ def _parquet(source: TraceFile) -> str:
 _FORMATS = "'hcloud workload --help' lists the formats, docs/reference/formats.md has an example of each"
 _NAMES, _LOOK = 12, 1000
 _KEY = re.compile(rb'"([A-Za-z_][\w. -]{0,40})"\s*:')
+_LSF = (
+    """awk 'BEGIN {print "submit,start,end,cores"} $1 == "\\"JOB_FINISH\\"" && $11 {print $8 "," $11 "," $3 "," $7}'"""
+    " lsb.acct > jobs.csv"
+)
 _OTHER_JSON: tuple[tuple[frozenset[str], str, str], ...] = tuple(
     (frozenset(keys.split()), nearest, command)
     for keys, nearest, command in (
@@ -174,16 +178,18 @@ _OTHER_JSON: tuple[tuple[frozenset[str], str, str], ...] = tuple(
         ),
         ("timeseries", "Azure Monitor's answer (monitoring) without 'value'", "az monitor metrics list > FILE"),
         ("timeSeries", "Google's timeSeries.list (monitoring) without points", "ask with view=FULL"),
+        (
+            "pbs_version",
+            "qstat's JSON; PBS's accounting log (pbs) is read",
+            "cat /var/spool/pbs/server_priv/accounting/2* > pbs.log",
+        ),
+        ("COMMAND RECORDS", "bjobs' JSON; LSF's accounting (jobs-csv) is read, once it is a table", _LSF),
         ("jobs", "sacct's JSON (slurm), whose jobs have 'submission' and 'elapsed'", "sacct --json > FILE"),
         ("items", "kubectl's list of pods (pods)", "kubectl get pods -A -o json > FILE"),
     )
 )
 
 _KUBECTL = "kubectl get pods -A -o json > pods.json"
-_LSF = (
-    """awk 'BEGIN {print "submit,start,end,cores"} $1 == "\\"JOB_FINISH\\"" && $11 {print $8 "," $11 "," $3 "," $7}'"""
-    " lsb.acct > jobs.csv"
-)
 _CLOUDWATCH = "ask for JSON: aws cloudwatch get-metric-data --output json, or get-metric-statistics"
 _OTHER_TEXT: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
     (re.compile(pattern), nearest, command)

@@ -572,7 +572,8 @@ def test_a_broken_line_of_json_is_named(tmp_path: Path) -> None:
     "names",
     [
         "starttime wall procs", "queued_at took slots", "start_time_ms end_time_ms processors",
-        "createTime runDuration cpus", "qtime resources_used.walltime Resource_List.ncpus", "submission_time wallclock_s num_procs",
+        "createTime runDuration cpus", "qtime resources_used.walltime Resource_List.ncpus",
+        "submission_time wallclock_s num_procs",
         "time_start time_end requested_cpus", "SubmitTime ElapsedRaw ReqCPUs", "enqueued walltime_minutes n_cpus",
     ],
 )  # fmt: skip
