@@ -26,7 +26,7 @@ from hcloud.readers.workloads.meanings import (
     meant,
 )
 from hcloud.readers.workloads.options import WorkloadOptions
-from hcloud.readers.workloads.source import TraceFile
+from hcloud.readers.workloads.source import ZIP, TraceFile
 from hcloud.readers.workloads.tables.delimited import (
     Header,
     columns_of_jobs,
@@ -46,7 +46,7 @@ _A_NAME = re.compile(r"[^\d\s\"][^,;\t]*|\"[^\"]*\"|", re.ASCII)
 
 def format_of(source: TraceFile, options: WorkloadOptions) -> str:
     """The format's name, by what ``--columns`` names where it is given, else by content."""
-    if not options.columns:
+    if not options.columns or source.head.startswith(ZIP):
         return recognise(source)
     if set(OF_SERIES_ONLY) & set(called_columns(options.columns)):
         return "machines"
@@ -190,6 +190,7 @@ _OTHER_JSON: tuple[tuple[frozenset[str], str, str], ...] = tuple(
 )
 
 _KUBECTL = "kubectl get pods -A -o json > pods.json"
+_COMMAS = "write commas: tr '|' ',' < FILE > mended.csv"
 _CLOUDWATCH = "ask for JSON: aws cloudwatch get-metric-data --output json, or get-metric-statistics"
 _OTHER_TEXT: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
     (re.compile(pattern), nearest, command)
@@ -202,6 +203,7 @@ _OTHER_TEXT: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
         ),
         (r"(NAMESPACE|NAME)\s+\S", "kubectl's table, without times and requests (pods)", _KUBECTL),
         (r'"JOB_FINISH"|Accounting information about jobs', "LSF's accounting (jobs-csv), once it is a table", _LSF),
+        (r"[^|,;\t]+(\|[^|,;\t]+)+$", "a table (jobs-csv) whose columns a bar separates", _COMMAS),
         (r"apiVersion: ", "kubectl's YAML; as JSON (pods) it is read", _KUBECTL),
         (r"(Datapoints|MetricDataResults|Messages|Label):", "CloudWatch's answer (monitoring) as YAML", _CLOUDWATCH),
         (r"-{8}|METRICDATARESULTS|CPUUtilization\s*$", "CloudWatch's answer (monitoring) as text", _CLOUDWATCH),

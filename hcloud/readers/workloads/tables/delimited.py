@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -104,7 +105,10 @@ def header_names(source: TraceFile) -> Header:
     except UnicodeDecodeError as error:
         raise InputError(f"{source.name}: line 1: the header is not UTF-8", hint="save it as UTF-8") from error
     if "\r" in text:
-        raise InputError(f"{source.name}: line 1: a carriage return without a line feed; end lines with LF or CRLF")
+        raise InputError(
+            f"{source.name}: line 1: a carriage return without a line feed; end lines with LF or CRLF",
+            hint=f"write line feeds: tr '\\r' '\\n' < {shlex.quote(source.name)} > mended.csv",
+        )
     delimiter = told[1] if told is not None else separator(text)
     if not newline:
         raise InputError(f"{source.name}: no rows; the file has only a header")
