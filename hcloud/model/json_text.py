@@ -14,6 +14,7 @@ FORMAT_VERSION = "1.0"
 TOO_DEEP = "its lists and objects are nested too deeply"
 TOO_LONG = "it holds a number with thousands of digits"
 _OF_DIGITS = "Exceeds the limit"
+_DECODER = json.JSONDecoder()
 _ODD = re.compile("[^\x00-\x7e]")
 
 
@@ -26,11 +27,19 @@ def parsed(text: str | bytes, **hooks: Any) -> Any:
     wrong with it: json.JSONDecodeError with the place of what is no JSON, NotJsonError for the rest."""
     try:
         return json.loads(text, **hooks)  # noqa: TID251 - the one place
-    except RecursionError:
-        raise NotJsonError(TOO_DEEP) from None
     except json.JSONDecodeError:
         raise
-    except ValueError as error:
+    except (RecursionError, ValueError) as error:
+        raise NotJsonError(said(error)) from None
+
+
+def parsed_at(text: str, at: int) -> tuple[Any, int]:
+    """The first value of JSON text from a place on, and where it ends; ValueError as of :func:`parsed`."""
+    try:
+        return _DECODER.raw_decode(text, at)
+    except json.JSONDecodeError:
+        raise
+    except (RecursionError, ValueError) as error:
         raise NotJsonError(said(error)) from None
 
 

@@ -155,6 +155,8 @@ def jobs_advice(source: TraceFile, found: Mapping[str, str], names: Iterable[str
     bare = next((name for name in names if plain(name) in _BARE_MEMORY), None) if "memory" not in found else None
     keys = {"columns": as_option(found if bare is None else {**found, "memory": bare}), **units}
     where = ["durations are in ms, as its times are (else say s)"] if "duration_unit" in units else []
+    if "slots" in plain(found.get("cores", "")):
+        where.append(f"{found['cores']} counts vCPUs (else add --set vcpus_per_core=N, the vCPUs of a slot)")
     if bare is not None:
         keys, where = {"memory_unit": "MiB", **keys}, [*where, f"{bare} is in MiB (else say GiB or KiB)"]
     return advice(source, keys, *where)

@@ -15,7 +15,7 @@ from hcloud.readers.workloads.folder import read_folder
 from hcloud.readers.workloads.formats import FORMATS, IN_A_ZONE
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.recognise import PARQUET, format_of
-from hcloud.readers.workloads.source import TraceFile, open_source, spooled
+from hcloud.readers.workloads.source import TraceFile, only_member, open_source, spooled
 from hcloud.readers.workloads.tables.delimited import Progress
 
 DEFAULTS = WorkloadOptions()
@@ -42,7 +42,7 @@ def read_workload(
     with spooled(path) as (file, name):
         if file.is_dir():
             return read_folder(file, fmt, options, read_source, progress)
-        return read_source(open_source(file, name), fmt, options, progress)
+        return read_source(only_member(open_source(file, name)), fmt, options, progress)
 
 
 def check_format(fmt: str) -> None:

@@ -22,7 +22,7 @@ from hcloud.readers.workloads.formats import FORMATS
 from hcloud.readers.workloads.formats.usage.measured import MeasuredSeries, note_values
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.recognise import PARQUET, format_of
-from hcloud.readers.workloads.source import TraceFile, open_source, spooled
+from hcloud.readers.workloads.source import TraceFile, only_member, open_source, spooled
 from hcloud.readers.workloads.tables.delimited import Progress
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def read_histories(
             files = files_with_formats(file, fmt, options)
             found = [_histories(_of_verb(source), known, options) for source, known in files]
             return _together(str(path), [_named_by_file(one) for one in found])
-        source = _of_verb(with_options(open_source(file, name), options))
+        source = _of_verb(with_options(only_member(open_source(file, name)), options))
         try:
             return _of_file(source, fmt, options, progress)
         except InputError as error:

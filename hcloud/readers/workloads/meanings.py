@@ -9,17 +9,23 @@ from hcloud.errors import InputError, UsageError, did_you_mean
 from hcloud.readers.workloads.findings import shown
 
 _OF_JOBS = {
-    "id": "id job job_id jobid jobidraw task task_id taskid name jobname job_name run_id pod pod_name",
-    "submit": "submit submit_time submitted submitted_at submit_at submit_ts arrival arrival_time arrived queued "
-    "queued_at queued_dttm created created_at creation_time creation_date submit_date",
-    "start": "start start_date start_time started started_at start_ts begin begin_time started_on",
-    "end": "end end_date end_time ended ended_at end_ts finish finish_time finished finished_at completed completed_at "
-    "completion_time stop stop_time stopped_at",
-    "duration": "duration run_time runtime elapsed elapsed_time walltime wall_time execution_time exec_time seconds "
-    "minutes hours",
-    "cores": "cores core cpus cpu vcpus vcpu ncpus num_cpus num_cores alloccpus reqcpus cpu_count millicores millicpu",
+    "id": "id job job_id jobid jobidraw task task_id taskid name jobname job_name run_id pod pod_name uuid "
+    "submission_id",
+    "submit": "submit submit_time submitted submitted_at submitted_on submit_at submission submission_time time_submit "
+    "arrival arrival_time arrived queued queued_at queued_when queued_dttm enqueued enqueued_at enqueue_time qtime "
+    "created created_at created_on create_time creation_time creation_timestamp creation_date submit_date "
+    "submission_date requested_at received_at qdate",
+    "start": "start start_date start_time time_start started started_at start_at begin begin_time began began_at "
+    "started_on stime launched_at launch_time execution_start",
+    "end": "end end_date end_time time_end ended ended_at ended_on end_at finish finish_time finish_date finished "
+    "finished_at finished_on completed completed_at completed_on completion_time completion_date stop stop_time "
+    "stopped_at terminated_at",
+    "cores": "cores core cpus cpu vcpus vcpu ncpus num_cpus num_cores n_cpus n_cores ncores cpu_count cpu_cores "
+    "processors procs num_procs nprocs slots required_slots alloc_cpus req_cpus request_cpus requested_cpus "
+    "allocated_cpus cpu_request cpu_requests entrypoint_num_cpus resource_list_ncpus millicores millicpu",
     "memory": "memory",  # "mem" without a unit may be MB
-    "gpus": "gpus gpu num_gpus ngpus gpu_count",
+    "gpus": "gpus gpu num_gpus n_gpus ngpus gpu_count req_gpus request_gpus requested_gpus alloc_gpus "
+    "entrypoint_num_gpus resource_list_ngpus",
     "app": "app application app_name",
     "qos": "qos qos_class",
 }
@@ -50,7 +56,9 @@ UNITS: Mapping[str, Mapping[str, str]] = {
 }
 """What a column's name ends with that says its unit, by our column and the unit."""
 _BEFORE_UNITS = {
-    "duration": "duration run_time runtime elapsed elapsed_time walltime wall_time execution_time exec_time",
+    "duration": "duration run_time elapsed elapsed_time wall wall_time wallclock wall_clock wallclock_time "
+    "wall_clock_time ru_wallclock elapsed_raw execution_time exec_time took time_taken run_duration execution_duration "
+    "job_duration task_duration total_run_time resources_used_walltime processing_time",
     "memory": "memory mem ram memory_request mem_request req_mem max_rss memory_requests",
     "cores": "cpu cpus cores vcpu vcpus cpu_request cpu_requests",
 }
@@ -63,20 +71,25 @@ OF_KINDS = ("kind", "class", "type", "job_class", "job_type", "job_kind", "categ
 """Names of columns that may hold it: what stands in them says."""
 
 
+_BEHIND_TIMES = ("ts", "timestamp", "utc", "gmt", "unix", "epoch", "s", "sec", "seconds", "ms", "millis", "us", "ns")
+"""What names of times may end with: their size says which unit they have."""
+
+
 def _by_other(meanings: Mapping[str, str]) -> dict[str, str]:
     return {other: mine for mine, others in meanings.items() for other in others.split()}
 
 
-def _with_units() -> dict[str, str]:
-    return {
-        f"{before}_{unit}": mine
-        for mine, units in UNITS.items()
-        for before in _BEFORE_UNITS[mine].split()
-        for unit in " ".join(units.values()).split()
-    }
+def _of_jobs() -> dict[str, str]:
+    """Our columns by all that they are called: in one word too, and with their units behind them."""
+    behind = {mine: tuple(" ".join(words.values()).split()) for mine, words in UNITS.items()}
+    behind |= dict.fromkeys(("submit", "start", "end"), _BEHIND_TIMES)
+    names = _by_other(_OF_JOBS | {"duration": f"{_BEFORE_UNITS['duration']} seconds minutes hours"})
+    names = {name.replace("_", ""): mine for name, mine in names.items()} | names
+    before = [*names.items(), *_by_other(_BEFORE_UNITS).items()]
+    return names | {f"{name}_{unit}": mine for name, mine in before for unit in behind.get(mine, ())}
 
 
-JOBS = _by_other(_OF_JOBS) | _with_units()
+JOBS = _of_jobs()
 SERIES = _by_other(_OF_SERIES)
 OF_SERIES_ONLY = ("timestamp", "value", "percent", "fraction", "requests")
 """Columns that no job has."""

@@ -10,7 +10,7 @@ from hcloud.model.files import check_sort
 from hcloud.readers.workloads.commands import advice, jobs_advice
 from hcloud.readers.workloads.findings import shown
 from hcloud.readers.workloads.formats import FORMATS
-from hcloud.readers.workloads.formats.jobs.json_text import json_as_text
+from hcloud.readers.workloads.formats.jobs.json_text import is_empty_list, json_as_text, no_json_job
 from hcloud.readers.workloads.formats.jobs.slurm import COMMAND as SACCT
 from hcloud.readers.workloads.formats.jobs.slurm import is_sacct
 from hcloud.readers.workloads.formats.usage.machine_columns import is_machines
@@ -26,7 +26,7 @@ from hcloud.readers.workloads.meanings import (
     meant,
 )
 from hcloud.readers.workloads.options import WorkloadOptions
-from hcloud.readers.workloads.source import TraceFile
+from hcloud.readers.workloads.source import ZIP, TraceFile
 from hcloud.readers.workloads.tables.delimited import (
     Header,
     columns_of_jobs,
@@ -46,7 +46,7 @@ _A_NAME = re.compile(r"[^\d\s\"][^,;\t]*|\"[^\"]*\"|", re.ASCII)
 
 def format_of(source: TraceFile, options: WorkloadOptions) -> str:
     """The format's name, by what ``--columns`` names where it is given, else by content."""
-    if not options.columns:
+    if not options.columns or source.head.startswith(ZIP):
         return recognise(source)
     if set(OF_SERIES_ONLY) & set(called_columns(options.columns)):
         return "machines"
@@ -148,6 +148,10 @@ def _parquet(source: TraceFile) -> str:
 _FORMATS = "'hcloud workload --help' lists the formats, docs/reference/formats.md has an example of each"
 _NAMES, _LOOK = 12, 1000
 _KEY = re.compile(rb'"([A-Za-z_][\w. -]{0,40})"\s*:')
+_LSF = (
+    """awk 'BEGIN {print "submit,start,end,cores"} $1 == "\\"JOB_FINISH\\"" && $11 {print $8 "," $11 "," $3 "," $7}'"""
+    " lsb.acct > jobs.csv"
+)
 _OTHER_JSON: tuple[tuple[frozenset[str], str, str], ...] = tuple(
     (frozenset(keys.split()), nearest, command)
     for keys, nearest, command in (
@@ -174,16 +178,19 @@ _OTHER_JSON: tuple[tuple[frozenset[str], str, str], ...] = tuple(
         ),
         ("timeseries", "Azure Monitor's answer (monitoring) without 'value'", "az monitor metrics list > FILE"),
         ("timeSeries", "Google's timeSeries.list (monitoring) without points", "ask with view=FULL"),
+        (
+            "pbs_version",
+            "qstat's JSON; PBS's accounting log (pbs) is read",
+            "cat /var/spool/pbs/server_priv/accounting/2* > pbs.log",
+        ),
+        ("COMMAND RECORDS", "bjobs' JSON; LSF's accounting (jobs-csv) is read, once it is a table", _LSF),
         ("jobs", "sacct's JSON (slurm), whose jobs have 'submission' and 'elapsed'", "sacct --json > FILE"),
         ("items", "kubectl's list of pods (pods)", "kubectl get pods -A -o json > FILE"),
     )
 )
 
 _KUBECTL = "kubectl get pods -A -o json > pods.json"
-_LSF = (
-    """awk 'BEGIN {print "submit,start,end,cores"} $1 == "\\"JOB_FINISH\\"" && $11 {print $8 "," $11 "," $3 "," $7}'"""
-    " lsb.acct > jobs.csv"
-)
+_COMMAS = "write commas: tr '|' ',' < FILE > mended.csv"
 _CLOUDWATCH = "ask for JSON: aws cloudwatch get-metric-data --output json, or get-metric-statistics"
 _OTHER_TEXT: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
     (re.compile(pattern), nearest, command)
@@ -196,6 +203,7 @@ _OTHER_TEXT: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
         ),
         (r"(NAMESPACE|NAME)\s+\S", "kubectl's table, without times and requests (pods)", _KUBECTL),
         (r'"JOB_FINISH"|Accounting information about jobs', "LSF's accounting (jobs-csv), once it is a table", _LSF),
+        (r"[^|,;\t]+(\|[^|,;\t]+)+$", "a table (jobs-csv) whose columns a bar separates", _COMMAS),
         (r"apiVersion: ", "kubectl's YAML; as JSON (pods) it is read", _KUBECTL),
         (r"(Datapoints|MetricDataResults|Messages|Label):", "CloudWatch's answer (monitoring) as YAML", _CLOUDWATCH),
         (r"-{8}|METRICDATARESULTS|CPUUtilization\s*$", "CloudWatch's answer (monitoring) as text", _CLOUDWATCH),
@@ -238,6 +246,9 @@ def unknown_table(source: TraceFile, names: Sequence[str]) -> InputError:
     return _refusal(source, table, "submit", told)
 
 
+_MONITORING = {"resultType", "MetricDataResults", "Metrics", "Reservations", "timeseries", "timeSeries"}
+
+
 def _keys(source: TraceFile) -> list[str]:
     """The keys in the beginning of JSON."""
     return list(dict.fromkeys(key.decode() for key in _KEY.findall(source.head)))
@@ -248,6 +259,8 @@ def _unknown_json(source: TraceFile) -> InputError:
     keys = _keys(source)
     words = set(keys) | {word for word in ("vector",) if f'"{word}"'.encode() in source.head}
     jobs = job_columns(keys)
+    if is_empty_list(source.head) and not words & _MONITORING:
+        raise no_json_job(source.name)
     for needed, nearest, hint in _OTHER_JSON:
         if needed <= words and not ("jobs" in needed and is_jobs(jobs)):
             return InputError(f"{source.name}: is JSON of no format that is read; nearest is {nearest}", hint=hint)

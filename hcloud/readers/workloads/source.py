@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import io
+import shlex
 import stat
 import sys
 import tempfile
@@ -13,7 +14,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, Literal, cast
@@ -36,6 +37,7 @@ _MARKS: tuple[tuple[bytes, Packing], ...] = ((b"\x1f\x8b", "gzip"), (b"\x28\xb5\
 _WHOLES = (b"{", b"[", b"PAR1")
 """How files begin that cannot be read if their end is missing."""
 _BOM = b"\xef\xbb\xbf"
+_UNPACK: dict[Packing, str] = {"": "cat {}", "gzip": "gzip -dc {}", "zstd": "zstd -dc {}", "zip": "unzip -p {}"}
 _WIDE = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16", b"\x00\x00\xfe\xff": "UTF-32"}
 
 
@@ -252,7 +254,7 @@ def open_source(path: Path, name: str = "", operand: str = "") -> TraceFile:
             head = raw.read(HEAD_BYTES)
             packing = _packing(head)
     head = _head(path, name, packing) if packing else head
-    marked, head = _as_text(head, name)
+    marked, head = _as_text(head, name, packing)
     lines = not packing and not head.lstrip().startswith(_WHOLES)
     command = ("hcloud", "plan", operand)
     return TraceFile(path, status.st_size, packing, marked, head, name, command, lines and last != b"\n")
@@ -267,9 +269,17 @@ def open_members(path: Path, wanted: Callable[[str], bool]) -> list[TraceFile]:
     return [_open_member(path, member) for member in found]
 
 
+def only_member(source: TraceFile) -> TraceFile:
+    """The file in a zip archive that holds one, and any other source itself."""
+    if not source.head.startswith(ZIP):
+        return source
+    found = open_members(source.path, lambda name: not name.startswith("__MACOSX/"))
+    return replace(found[0], name=source.name, command=source.command) if len(found) == 1 else source
+
+
 def _open_member(path: Path, member: zipfile.ZipInfo) -> TraceFile:
     name = f"{path}/{member.filename}"
-    marked, head = _as_text(_head(path, name, "zip", member.filename), name)
+    marked, head = _as_text(_head(path, name, "zip", member.filename), name, "zip")
     size, command = max(member.compress_size, 1), ("hcloud", "plan", str(path))
     return TraceFile(path, size, "zip", marked, head, name, command, member=member.filename)
 
@@ -284,11 +294,12 @@ def _head(path: Path, name: str, packing: Packing, member: str = "") -> bytes:
         return unpacked.read(HEAD_BYTES)
 
 
-def _as_text(head: bytes, name: str) -> tuple[bool, bytes]:
+def _as_text(head: bytes, name: str, packing: Packing) -> tuple[bool, bytes]:
     """Whether a byte order mark stands before the first bytes of a file, and these without it."""
     for mark, encoding in _WIDE.items():
         if head.startswith(mark):
-            raise InputError(f"{name} is {encoding} text", hint="save it as UTF-8 (iconv -t UTF-8, or 'CSV UTF-8')")
+            saved = f"{_UNPACK[packing]} | iconv -f {encoding} -t UTF-8 > {shlex.quote(f'{Path(name).stem}-utf-8.csv')}"
+            raise InputError(f"{name} is {encoding} text", hint=f"save it as UTF-8: {saved.format(shlex.quote(name))}")
     marked = head.startswith(_BOM)
     head = head.removeprefix(_BOM)
     if not head.strip():

@@ -16,6 +16,7 @@ from hcloud.errors import InputError, UsageError
 from hcloud.model.workload import Demand, Jobs
 from hcloud.readers.workloads.entry import read_workload
 from hcloud.readers.workloads.formats.jobs.jobs_table import NEVER_RAN, NO_SUBMIT, STILL_RUNS
+from hcloud.readers.workloads.meanings import called_columns
 from hcloud.readers.workloads.options import WorkloadOptions, with_keys
 
 ROWS = "1,2026-11-01T08:00:00,2026-11-01T09:00:00,4,x\n2,2026-11-01T08:30:00,2026-11-01T10:00:00,2,y\n"
@@ -305,8 +306,8 @@ def test_jobs_that_never_began_are_left_out_where_that_is_said(tmp_path: Path, s
         found = jobs(path, columns, open_ends="leave-out")
         assert (found.duration.tolist(), found.provenance.left_out) == ([3600], {NEVER_RAN: 3})
     running = jobs(path, "submit=submit,start=start,end=end", open_ends="run")
-    assert running.duration.tolist() == [3600, 7200, 4800], "b counts from its submission, c waits, d still runs"
-    assert running.provenance.left_out == {NEVER_RAN: 1}
+    assert running.duration.tolist() == [3600, 4800], "b was cancelled before it began, c waits, d still runs"
+    assert running.provenance.left_out == {NEVER_RAN: 2}
 
 
 def test_a_job_that_began_counts_whose_submission_is_missing(tmp_path: Path) -> None:
@@ -565,3 +566,24 @@ def test_a_broken_line_of_json_is_named(tmp_path: Path) -> None:
     path.write_text('{"submit": 0, "duration": 10}\n' * 2 + '{"submit": 0, "duration": }\n')
     with pytest.raises(InputError, match="Expecting value: line 3 column 27"):
         jobs(path)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        "starttime wall procs", "queued_at took slots", "start_time_ms end_time_ms processors",
+        "createTime runDuration cpus", "qtime resources_used.walltime Resource_List.ncpus",
+        "submission_time wallclock_s num_procs",
+        "time_start time_end requested_cpus", "SubmitTime ElapsedRaw ReqCPUs", "enqueued walltime_minutes n_cpus",
+    ],
+)  # fmt: skip
+def test_columns_are_known_by_what_schedulers_and_clouds_call_them(tmp_path: Path, names: str) -> None:
+    """Most were met with the advice to name the columns by hand."""
+    path = tmp_path / "jobs.csv"
+    path.write_text(names.replace(" ", ",") + "\n1790000000,1790000060,4\n")
+    with pytest.raises(InputError) as caught:
+        read_workload(path)
+    words = shlex.split(caught.value.hint.partition("read it with: ")[2])
+    called = called_columns(words[words.index("--columns") + 1])
+    assert len(called) == 3
+    assert called["cores"] == names.split()[2]

@@ -124,3 +124,54 @@ def test_a_job_of_condor_that_cannot_be_is_named(more: dict[str, object], says: 
     with pytest.raises(InputError) as caught:
         read(tmp_path / "jobs.json", json.dumps([job(**more)]))
     assert says in str(caught.value)
+
+
+def of_sge(**more: object) -> str:
+    """A line of Grid Engine's accounting."""
+    cells = {
+        0: "all.q", 4: "sim", 5: 7, 8: START - 60, 9: START, 10: START + 600, 33: "NONE", 34: 1,
+        35: 0, 39: "NONE", 41: "NONE",
+        **{int(at.removeprefix("_")): value for at, value in more.items()},
+    }  # fmt: skip
+    return ":".join(str(cells.get(at, 0)) for at in range(45)) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("more", "cores", "gib", "divisible"),
+    [
+        ({}, 1, 4, -1),
+        ({"_33": "smp", "_34": 8, "_39": "-u ann -l h_vmem=512M,h_rt=3600 -pe smp 8"}, 8, 4, -1),
+        ({"_33": "openmpi", "_34": 64, "_39": "-l mem_free=2g"}, 64, 128, 1),
+        ({"_39": "-l h_vmem=1073741824"}, 1, 1, -1),
+        ({"_39": "-l h_vmem=INFINITY"}, 1, 4, -1),
+        ({"_8": (START - 60) * 1000, "_9": START * 1000, "_10": (START + 600) * 1000}, 1, 4, -1),
+    ],
+)
+def test_what_a_job_of_grid_engine_asks_for(
+    more: dict[str, object], cores: float, gib: float, divisible: int, tmp_path: Path
+) -> None:
+    """It was no format that is recognised."""
+    found = read(tmp_path / "accounting", of_sge(**more))
+    assert (found.cores.tolist(), found.memory.tolist(), found.duration.tolist()) == ([cores], [gib], [600.0])
+    assert (found.submit.tolist(), found.begins.tolist()) == ([START - 60], [START])
+    assert found.divisible is None or found.divisible.tolist() == [divisible]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (of_sge() + "all.q:node1\n", "line 2: 'all.q:node1' (a job: 40 fields or more"),
+        (of_sge(_10=START - 5), "line 1, column end_time: '1795859995'"),
+        (of_sge(_34="many"), "line 1, column slots: 'many'"),
+        (of_sge(_34=0), "line 1, column slots: '0'"),
+        (of_sge() + of_sge(_9="soon"), "line 2, column start_time: 'soon'"),
+        (
+            f"{'=' * 62}\nqname  all.q\njobnumber  7\nstart_time  Sat Nov 28 10:00:00 2026\nslots  1\n",
+            "column end_time",
+        ),
+    ],
+)
+def test_a_job_of_grid_engine_that_cannot_be_is_named(text: str, says: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        read(tmp_path / "accounting", text)
+    assert says in str(caught.value)

@@ -29,7 +29,7 @@ def _lines(*patterns: str) -> tuple[re.Pattern[str], ...]:
 FORMATS = {
     "jobs-csv": WorkloadFormat("jobs.own_csv", _headers("submit duration", "submit end")),
     "jobs-parquet": WorkloadFormat("jobs.own_parquet"),
-    "swim": WorkloadFormat("jobs.swim", lines=_lines(r"[^\t,]+(\t[^\t]*){5}")),
+    "swim": WorkloadFormat("jobs.swim", lines=_lines(r"[^\t,]+\t-?\d[^\t]*(\t[^\t]*){4}")),
     "swf": WorkloadFormat("jobs.swf", lines=_lines(r"\s*;", r"\s*(-?[\d.]+\s+){17}-?[\d.]+\s*")),
     "azure-vm": WorkloadFormat("jobs.azure_vm", lines=_lines(r"\d+ ([a-zA-Z]|[UC]\d+|\|)(,|$)")),
     "openb": WorkloadFormat("jobs.openb", _headers("cpu_milli memory_mib num_gpu creation_time")),
@@ -45,6 +45,9 @@ FORMATS = {
         holds=((b'"jobs"', b'"submission"', b'"elapsed"'),),
     ),
     "pbs": WorkloadFormat("jobs.pbs", lines=_lines(r"\d\d/\d\d/\d{4} \d\d:\d\d:\d\d;\w;[^;]*;")),
+    "sge": WorkloadFormat(
+        "jobs.sge", lines=_lines(r"([^:]*:){8}\d{9,13}:\d+:\d+:", r"# Version: \S+\s*$", r"={40,}\s*$")
+    ),
     "condor": WorkloadFormat("jobs.condor", holds=((b'"ClusterId"', b'"ProcId"'),)),
     "pods": WorkloadFormat(
         "jobs.pods", holds=((b'"items"', b'"Pod"'), (b'"items"', b'"PodList"'), (b'"items"', b'"apiVersion"'))
@@ -65,5 +68,5 @@ FORMATS = {
 }
 """Every format by its name, the more general ones first: of several that fit a file it is the last."""
 
-IN_A_ZONE = frozenset({"jobs-csv", "jobs-parquet", "series", "machines", "slurm"})
+IN_A_ZONE = frozenset({"jobs-csv", "jobs-parquet", "series", "machines", "slurm", "sge"})
 """Those whose times are read in the zone that is said, where they name none."""

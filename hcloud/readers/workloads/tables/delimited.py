@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -104,7 +105,10 @@ def header_names(source: TraceFile) -> Header:
     except UnicodeDecodeError as error:
         raise InputError(f"{source.name}: line 1: the header is not UTF-8", hint="save it as UTF-8") from error
     if "\r" in text:
-        raise InputError(f"{source.name}: line 1: a carriage return without a line feed; end lines with LF or CRLF")
+        raise InputError(
+            f"{source.name}: line 1: a carriage return without a line feed; end lines with LF or CRLF",
+            hint=f"write line feeds: tr '\\r' '\\n' < {shlex.quote(source.name)} > mended.csv",
+        )
     delimiter = told[1] if told is not None else separator(text)
     if not newline:
         raise InputError(f"{source.name}: no rows; the file has only a header")
@@ -197,8 +201,11 @@ def columns_of_jobs(source: TraceFile, names: Sequence[str]) -> dict[str, str]:
 
 
 def likely_units(source: TraceFile, found: Mapping[str, str], names: Sequence[str]) -> dict[str, str]:
-    """The units of jobs that no name says: MiB of AWS Batch, and milliseconds of durations beside times in these."""
-    units = {"memory_unit": "MiB"} if "jobArn" in names and "memory" in found else {}
+    """What of jobs no name says: MiB and jobs that still run of AWS Batch, and milliseconds of durations beside times
+    in these."""
+    units = {"open_ends": "run"} if "jobArn" in names and "start" in found else {}
+    if "jobArn" in names and "memory" in found:
+        units["memory_unit"] = "MiB"
     if "duration" not in found or unit_said("duration", found["duration"]) or source.head.startswith(b"PAR1"):
         return units
     at, took = names.index(found["submit"]), names.index(found["duration"])

@@ -18,16 +18,19 @@ from hcloud.readers.workloads import limits
 from hcloud.readers.workloads.commands import advice
 from hcloud.readers.workloads.findings import Findings, shown
 from hcloud.readers.workloads.identity import Hashes, identity_hashes
+from hcloud.readers.workloads.meanings import as_option
 from hcloud.readers.workloads.source import CheckedReader, TraceFile
 from hcloud.readers.workloads.tables.clock import MANY, MINUTES, TWO, allowed_clock, clock_seconds, is_clock
 from hcloud.readers.workloads.tables.columns import NEVER_RAN, OPEN, Column
 from hcloud.readers.workloads.tables.dates import MONTH_FIRST, orders_of, unix_of_date
+from hcloud.readers.workloads.tables.mending import mending_command
 from hcloud.readers.workloads.tables.waits import read_waits
 
 NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _ISO = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d(:\d\d(:\d\d(\.\d{1,9})?)?)?(Z|[+-]\d\d:?\d\d)?)?", re.ASCII)
 _DECIMALDECIMAL = re.compile(r"[+-]?\d[\d.' ]*,\d+", re.ASCII)
 _DAY_FIRST_OR_LAST = re.compile(r"'\s*\d{1,2}([./-])\d{1,2}\1(\d{4}|\d\d)\b", re.ASCII)
+_THOUSANDS = re.compile(r"'\s*\d{1,3}(,\d{3})+\s*'", re.ASCII)
 _TWO = re.compile(r"'\s*\d+:[0-5]\d\b(?!:)", re.ASCII)
 DECIMAL = "with a decimal point, or --decimal ,"
 _Readable = tuple[dict[str, str], str] | None
@@ -80,6 +83,8 @@ def with_command(source: TraceFile, findings: Findings, dates: str = "") -> Inpu
         error.hint = "write dates as 2026-10-31: of these some have the day and some the month first"
     elif any(_is_odd_duration(problem) for problem in findings.problems):
         error.hint = "write all durations in one way: as numbers, or as 01:34:00"
+    elif not source.packing and str(source.path) == source.name:
+        error.hint = mending_command(source.name, findings.problems)
     return error
 
 
@@ -87,7 +92,11 @@ def _readable(findings: Findings, dates: str) -> Iterator[_Readable]:
     """What reads some of the problems, and what of the file that takes for granted."""
     allowed = {problem.allowed for problem in findings.problems}
     if any(DECIMAL in one for one in allowed):
-        yield {"decimal": ","}, ""
+        thousands = all(_THOUSANDS.search(p.value) for p in findings.problems if DECIMAL in p.allowed)
+        yield (
+            {"decimal": ","},
+            "its commas stand before decimals (take those between thousands out)" if thousands else "",
+        )
     yield _dates_of(findings, dates)
     if any(problem.allowed == TWO and _TWO.search(problem.value) for problem in findings.problems):
         yield {"duration_unit": "mm:ss"}, "durations are minutes and seconds (of hours and minutes say hh:mm)"
@@ -125,7 +134,21 @@ def duplicates(source: TraceFile, layout: TableLayout, column: Column, twice: Ha
             else:
                 first[names[at]] = lines[at]
     if findings.problems:
-        raise findings.error()
+        error = findings.error()
+        error.hint = _without_ids(source, layout)
+        raise error
+
+
+def _without_ids(source: TraceFile, layout: TableLayout) -> str:
+    """The command that reads jobs whose ids repeat; nothing where others wait for them. A column of the name id is read
+    as what jobs run then, as else it would be one of ids."""
+    columns = {c.name: c.in_file for c in layout.columns if c.sort != "skip"}
+    name = columns.pop("id", "")
+    if not name or "after" in columns or (name == "id" and "app" in columns):
+        return ""
+    if name == "id":
+        columns["app"] = name
+    return advice(source, {"columns": as_option(columns, whole=True)}, "each of its rows is a job, whatever its id")
 
 
 def _chunks(rows: Iterator[tuple[int, list[str]]], index: int) -> Iterator[tuple[list[int], list[str]]]:

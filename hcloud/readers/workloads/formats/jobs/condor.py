@@ -31,10 +31,8 @@ _EXPRESSION = "/Expr("
 
 def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None = None) -> Jobs:
     """Jobs that began, with the CPUs and the memory that they asked for; runs before the last one count too."""
-    found, recorder = json_objects(source), Recorder(source, FORMAT, options)
-    for number, job in enumerate(found, 1):
-        if progress is not None:
-            progress(number / len(found))
+    recorder = Recorder(source, FORMAT, options)
+    for number, job in enumerate(json_objects(source, progress=progress), 1):
         recorder.take(f"job {number}", _runs({key.lower(): value for key, value in job.items()}, recorder))
     return recorder.jobs()
 

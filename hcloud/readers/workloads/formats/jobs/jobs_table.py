@@ -16,7 +16,7 @@ from hcloud.planning.forecasting.following import earliest
 from hcloud.readers.applications.targets import read_targets
 from hcloud.readers.workloads import limits
 from hcloud.readers.workloads.findings import Findings, shown
-from hcloud.readers.workloads.formats.jobs.stated_units import IN_A_VCPU, SECONDS, highest, in_gib, units_read
+from hcloud.readers.workloads.formats.jobs.stated_units import IN_A_VCPU, highest, in_gib, units_read
 from hcloud.readers.workloads.meanings import kind_of
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.tables.clock import MINUTES, PAIRS
@@ -80,27 +80,6 @@ def job_schema(stored: Collection[str], called: Collection[str], options: Worklo
         until = dated(replace(_UNTIL, sparse=options.open_ends != "refuse"), options)
         return (*(column for column in schema if column.name != "duration"), until)
     return schema
-
-
-def durations(sink: Sink, options: WorkloadOptions) -> tuple[Floats, NDArray[np.intp]]:
-    """Seconds that jobs ran, and the rows of those that cannot have."""
-    if sink.has("duration"):
-        return sink.numbers("duration") * SECONDS[options.duration_unit], np.empty(0, np.intp)
-    begins = sink.numbers("submit")
-    if sink.has("start"):
-        begins = np.where(np.isnan(sink.numbers("start")), begins, sink.numbers("start"))
-    ends = sink.numbers("end")
-    if open_ends(sink, options):
-        times = [sink.numbers(name) for name in ("submit", "start", "end") if sink.has(name)]
-        ends = np.where(np.isnan(ends), max(float(np.nanmax(t, initial=0.0)) for t in times), ends)
-    duration = ends - begins
-    return duration, np.flatnonzero((duration < 0) | (duration > limits.DURATION_SECONDS))
-
-
-def open_ends(sink: Sink, options: WorkloadOptions) -> int:
-    """How many jobs have no end, which still run if that is said."""
-    timed = options.open_ends == "run" and sink.has("end") and not sink.has("duration")
-    return int(np.count_nonzero(np.isnan(sink.numbers("end")))) if timed else 0
 
 
 @dataclass(slots=True)
@@ -169,11 +148,7 @@ def from_sink(sink: Sink, draft: Draft, options: WorkloadOptions, named: Named) 
         _waiting(sink.texts("after"), draft, named, think)
     draft.modelled += times_read(sink)
     draft.start = sink.numbers("start") if sink.has("start") else None
-    if draft.start is not None and options.open_ends != "refuse":
-        ended = options.open_ends == "run" and (not sink.has("end") or ~np.isnan(sink.numbers("end")))
-        draft.duration = np.where(ended | ~np.isnan(draft.start), draft.duration, np.nan)
-        draft.repair(NO_SUBMIT, int(np.count_nonzero(np.isnan(draft.submit) & ~np.isnan(draft.start))))
-        draft.submit = np.where(np.isnan(draft.submit), draft.start, draft.submit)
+    _never_ran(sink, draft, options)
     for name in ("cores", "memory", "gpus"):
         if sink.has(name):
             setattr(draft, name, sink.numbers(name))
@@ -190,6 +165,16 @@ def from_sink(sink: Sink, draft: Draft, options: WorkloadOptions, named: Named) 
         draft.qos, draft.qos_classes = sink.codes("qos"), sink.labels("qos")
     _more_stated(sink, draft)
     return finish(draft, options)
+
+
+def _never_ran(sink: Sink, draft: Draft, options: WorkloadOptions) -> None:
+    """Jobs without a start have no duration, where that is said and none states it; those with one were submitted."""
+    if draft.start is None or options.open_ends == "refuse":
+        return
+    if options.open_ends == "leave-out" or sink.has("end"):
+        draft.duration = np.where(np.isnan(draft.start), np.nan, draft.duration)
+    draft.repair(NO_SUBMIT, int(np.count_nonzero(np.isnan(draft.submit) & ~np.isnan(draft.start))))
+    draft.submit = np.where(np.isnan(draft.submit), draft.start, draft.submit)
 
 
 def _more_stated(sink: Sink, draft: Draft) -> None:

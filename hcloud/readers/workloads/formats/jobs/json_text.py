@@ -2,28 +2,39 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import chain, islice
 from json import JSONDecodeError
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import cast
+from typing import TypeGuard
 
 import pyarrow as pa
 from pyarrow import csv
 
 from hcloud.errors import InputError
-from hcloud.model.json_text import parsed
 from hcloud.readers.workloads.findings import told_of
+from hcloud.readers.workloads.formats.jobs.json_stream import JsonStream
 from hcloud.readers.workloads.meanings import is_jobs, job_columns
 from hcloud.readers.workloads.source import TraceFile, open_source
+from hcloud.readers.workloads.tables.delimited import Progress
 
-MOST_BYTES = 1 << 30  # ours: JSON is held in memory
-
+_CHUNK = 50_000  # ours: jobs that are held as objects at once
+_LOOK = 20_000
+_ONE = 1 << 22  # ours: characters up to which an object is read at once
 _FORMS = "an object a line, or a list of them"
+_PAGES = "ask for all pages (the AWS CLI does without --max-items), and write them one after the other into one file"
+_MORE = ("nextToken", "NextToken", "nextPageToken", "next_page_token", "nextLink", "odata.nextLink")
+"""Keys of a page that say that more follow."""
+_OF_PAGES = re.compile(r"(?i)next|prev|page|count|total|kind|etag|link|more|context|meta|errors|warnings")
+_EMPTY = re.compile(rb'\s*(\{\s*("[^"]*"\s*:\s*(null|\d+|"[^"]*")\s*,\s*)*"[^"]*"\s*:\s*)?\[\s*\]')
 _TYPED = {"type", "value"}
+_WITHIN = "\0"
+"""Between the names of a value and of the object that holds it."""
 _WORDS = {True: "yes", False: "no"}
 
 
@@ -39,55 +50,120 @@ def json_as_text(source: TraceFile) -> Iterator[TraceFile]:
 
 
 def _table(source: TraceFile) -> pa.Table:
-    cells = _columns(json_objects(source))
-    leaves = Counter(path[-1] for path in cells)
-    names = [path[-1] if leaves[path[-1]] == 1 else ".".join(path) for path in cells]
+    jobs = json_objects(source)
     try:
-        columns = [pa.array(column, pa.string()) for column in cells.values()]
-        return pa.table(columns, [" ".join(name.split()) for name in names])
+        chunks = [_chunk(first, jobs) for first in jobs]
+        table = pa.concat_tables(chunks, promote_options="default")
+        paths = [path.split(_WITHIN) for path in table.column_names]
+        leaves = Counter(path[-1] for path in paths)
+        names = [path[-1] if leaves[path[-1]] == 1 else ".".join(path) for path in paths]
+        return table.rename_columns([" ".join(name.split()) for name in names])
     except ValueError as error:
         raise InputError(f"{source.name}: is no JSON of jobs: {error}", hint=_FORMS) from None
 
 
-def _columns(jobs: Sequence[Mapping[str, object]]) -> dict[tuple[str, ...], list[str | None]]:
-    """The cells of all jobs by where they stand in one, in the order in which that is met first."""
-    columns = dict[tuple[str, ...], list[str | None]]()
-    for at, job in enumerate(jobs):
+def _chunk(first: Mapping[str, object], more: Iterator[Mapping[str, object]]) -> pa.Table:
+    """The cells of some jobs, a column for each place in one, in the order in which that is met first."""
+    columns = dict[str, list[str | None]]()
+    for at, job in enumerate(chain([first], islice(more, _CHUNK - 1))):
         for path, cell in _leaves(job):
-            if path not in columns:
-                columns[path] = [None] * len(jobs)
-            columns[path][at] = cell
-    return columns
+            column = columns.setdefault(path, [])
+            if len(column) < at:
+                column += [None] * (at - len(column))
+            column.append(cell)
+    rows = at + 1
+    return pa.table({path: _texts(column + [None] * (rows - len(column))) for path, column in columns.items()})
 
 
-def json_objects(source: TraceFile) -> list[Mapping[str, object]]:
-    """The objects in lines, in a list, or in the list that an object holds; InputError for other JSON."""
-    if source.size > MOST_BYTES:
-        raise InputError(f"{source.name}: is JSON of more than {MOST_BYTES:,} bytes", hint="write it as Parquet")
+def _texts(cells: list[str | None]) -> pa.Array:
+    return pa.array(cells, pa.string()).dictionary_encode()
+
+
+def json_objects(source: TraceFile, key: str = "", progress: Progress | None = None) -> Iterator[Mapping[str, object]]:
+    """The objects in lines, in lists, or in the list that each object holds (of several the one with this ``key``), one
+    by one; InputError for other JSON, and for pages of which the last is missing."""
+    number, more = 0, list[str]()
     try:
         with source.open() as file:
-            found = _listed(file.readall() or b"")
+            for number, found in enumerate(_listed(JsonStream(file), key, more), 1):
+                if not isinstance(found, dict):
+                    raise ValueError(f"job {number} is no object")
+                if progress is not None and number % _LOOK == 0:
+                    progress(min(file.raw.taken / source.size, 1.0))
+                yield found
     except ValueError as error:
         raise InputError(f"{source.name}: is no JSON of jobs: {error}", hint=_FORMS) from None
-    if not found or not all(isinstance(one, dict) for one in found):
-        raise InputError(f"{source.name}: is no JSON of jobs", hint=_FORMS)
-    return cast("list[Mapping[str, object]]", found)
+    if more and all(more):
+        raise InputError(f"{source.name}: is a part of an answer ({more[-1]}), more pages follow", hint=_PAGES)
+    if not number:
+        raise no_json_job(source.name)
 
 
-def _listed(text: bytes) -> list[object]:
-    """The values of lines, of a list, or of the only list of objects that an object holds, if it is no job itself."""
-    try:
-        whole = parsed(text)
-    except JSONDecodeError as error:
-        if error.msg != "Extra data":
-            raise
-        return [_on_line(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
-    if isinstance(whole, list):
-        return whole
-    lists = {} if not isinstance(whole, dict) or is_jobs(job_columns(whole)) else dict(_lists(whole))
+def is_empty_list(head: bytes) -> bool:
+    """Whether JSON begins with an empty list, or with an object of which the first list is empty."""
+    return _EMPTY.match(head) is not None
+
+
+def no_json_job(name: str) -> InputError:
+    """The refusal of an empty list."""
+    return InputError(f"{name}: holds no job: its list is empty", hint="ask for another time, queue or state of jobs")
+
+
+def _listed(stream: JsonStream, key: str, more: list[str]) -> Iterator[object]:
+    """The values of lists and lines, and of pages; of each page its key that says that more follow is added."""
+    is_first = True
+    while mark := stream.peek():
+        whole = None if mark == "[" or key else stream.whole(_ONE)
+        if mark == "[":
+            for _ in stream.elements():
+                yield stream.value()
+        elif whole is None or isinstance(whole, JSONDecodeError):
+            yield from _of_long_page(stream, key, more, [])
+        else:
+            yield from _of_page(whole, more) if (is_first and not stream.peek()) or _is_page(whole) else [whole]
+        is_first = False
+
+
+def _of_page(whole: object, more: list[str]) -> Iterator[object]:
+    """The only list of objects that an object holds, if it is no job itself."""
+    page = whole if isinstance(whole, dict) and not is_jobs(job_columns(whole)) else {}
+    lists = dict(_lists(page))
     if len(lists) > 1:
-        raise ValueError(f"several lists of objects: {', '.join(lists)}; keep one, as jq .{next(iter(lists))} does")
-    return next(iter(lists.values()), [whole])
+        raise _several(list(lists))
+    if lists:
+        more.append(next((name for name in _MORE if page.get(name)), ""))
+    yield from next(iter(lists.values()), [] if _is_page(whole) else [whole])
+
+
+def _of_long_page(stream: JsonStream, key: str, more: list[str], lists: list[str], above: str = "") -> Iterator[object]:
+    """The same of an object that is not held as a whole."""
+    follows = ""
+    for name in stream.members():
+        path, mark = f"{above}{name}", stream.peek()
+        if mark == "{" and not key:
+            yield from _of_long_page(stream, key, more, lists, f"{path}.")
+        elif mark == "[" and key in ("", path):
+            yield from _of_list(stream, path, lists)
+        elif stream.value() and name in _MORE:
+            follows = name
+    if not above:
+        more.append(follows)
+
+
+def _of_list(stream: JsonStream, path: str, lists: list[str]) -> Iterator[object]:
+    """The objects of a list, of which an object may hold one."""
+    for _ in stream.elements():
+        is_object, value = stream.peek() == "{", stream.value()
+        if is_object and path not in lists:
+            lists.append(path)
+        if len(lists) > 1:
+            raise _several(lists)
+        if is_object:
+            yield value
+
+
+def _several(lists: Sequence[str]) -> ValueError:
+    return ValueError(f"several lists of objects: {', '.join(lists)}; keep one, as jq .{lists[0]} does")
 
 
 def _lists(whole: Mapping[str, object], above: str = "") -> Iterator[tuple[str, list[object]]]:
@@ -95,24 +171,27 @@ def _lists(whole: Mapping[str, object], above: str = "") -> Iterator[tuple[str, 
     for key, value in whole.items():
         if isinstance(value, dict):
             yield from _lists(value, f"{above}{key}.")
-        elif isinstance(value, list) and value and all(isinstance(one, dict) for one in value):
+        elif value and _is_list(value):
             yield f"{above}{key}", value
 
 
-def _on_line(number: int, line: bytes) -> object:
-    try:
-        return parsed(line)
-    except JSONDecodeError as error:
-        raise ValueError(f"{error.msg}: line {number} column {error.colno}") from None
+def _is_list(value: object) -> TypeGuard[list[object]]:
+    return isinstance(value, list) and all(isinstance(one, dict) for one in value)
 
 
-def _leaves(job: Mapping[str, object], above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str | None]]:
+def _is_page(whole: object) -> bool:
+    """Whether an object has nothing but a list of objects, be it empty, and what is said of pages."""
+    others = {key: value for key, value in whole.items() if not _is_list(value)} if isinstance(whole, dict) else {}
+    return isinstance(whole, dict) and len(whole) == len(others) + 1 and all(map(_OF_PAGES.search, others))
+
+
+def _leaves(job: Mapping[str, object], above: str = "") -> Iterator[tuple[str, str | None]]:
     for key, held in job.items():
-        value = _named(held)
+        value = _named(held) if isinstance(held, list) else held
         if isinstance(value, dict):
-            yield from _leaves(value, (*above, key))
+            yield from _leaves(value, f"{above}{key}{_WITHIN}")
         else:
-            yield (*above, key), _cell(value)
+            yield f"{above}{key}" if above else key, str(value) if type(value) is int else _cell(value)
 
 
 def _named(value: object) -> object:
@@ -127,5 +206,6 @@ def _cell(value: object) -> str | None:
     if isinstance(value, list):
         cells = [_cell(one) for one in value if not isinstance(one, dict | list)]
         return " ".join(filter(None, cells)) if len(cells) == len(value) else None
-    text = _WORDS[value] if isinstance(value, bool) else str(value)
-    return None if value is None else " ".join(text.split())
+    if isinstance(value, bool):
+        return _WORDS[value]
+    return None if value is None else " ".join(str(value).split())

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from hcloud.model.workload import Jobs
 from hcloud.readers.workloads.findings import Findings
+from hcloud.readers.workloads.formats.jobs.ended import durations, open_ends
 from hcloud.readers.workloads.formats.jobs.jobs_table import (
     LENGTH,
     STILL_RUNS,
     Draft,
-    durations,
     from_sink,
     job_schema,
-    open_ends,
 )
 from hcloud.readers.workloads.formats.jobs.stated_units import in_units_said, told_in_cells
 from hcloud.readers.workloads.meanings import called_columns

@@ -15,14 +15,13 @@ from pyarrow import parquet
 from hcloud.errors import InputError
 from hcloud.model.workload import Jobs
 from hcloud.readers.workloads.findings import Findings, shown
+from hcloud.readers.workloads.formats.jobs.ended import durations, open_ends
 from hcloud.readers.workloads.formats.jobs.jobs_table import (
     LENGTH,
     STILL_RUNS,
     Draft,
-    durations,
     from_sink,
     job_schema,
-    open_ends,
 )
 from hcloud.readers.workloads.formats.jobs.stated_units import in_units_said, told_in_cells
 from hcloud.readers.workloads.identity import Hashes, identity_hashes, suspicious

@@ -8,9 +8,9 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 
 from hcloud.errors import InputError
-from hcloud.model.json_text import parsed
 from hcloud.model.workload import Jobs, Modelled
 from hcloud.readers.workloads.findings import shown
+from hcloud.readers.workloads.formats.jobs.json_text import json_objects
 from hcloud.readers.workloads.formats.jobs.recorded import (
     NOT_BEGUN,
     CellError,
@@ -57,7 +57,8 @@ def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None 
     recorder = Recorder(source, FORMAT, options)
     lines = _told(source, progress)
     if source.head.lstrip().startswith(b"{"):
-        _read_json(source, recorder)
+        for number, job in enumerate(json_objects(source, "jobs", progress), 1):
+            recorder.take(f"job {number}", _row(_cells(job), recorder))
     elif source.head.lstrip().startswith(b"JobId="):
         _read_filetxt(lines, recorder)
     else:
@@ -220,20 +221,8 @@ def _read_filetxt(lines: Iterator[tuple[int, str]], recorder: Recorder) -> None:
         recorder.take(f"line {number}", _row(cells, recorder))
 
 
-def _read_json(source: TraceFile, recorder: Recorder) -> None:
-    try:
-        with source.open() as file:
-            jobs = parsed(file.readall() or b"")["jobs"]
-    except (ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{source.name}: is no whole answer of sacct --json: {error}") from error
-    for index, job in enumerate(jobs if isinstance(jobs, list) else ()):
-        recorder.take(f"job {index + 1}", _row(_cells(job), recorder))
-
-
-def _cells(job: object) -> Mapping[str, str]:
+def _cells(job: Mapping[str, object]) -> Mapping[str, str]:
     """The columns of the table for a job of the JSON, whichever version of the data parser wrote it."""
-    if not isinstance(job, dict):
-        raise CellError("jobs", shown(str(job)), "an object a job")
     time, wanted = _object(job, "time"), _object(job, "required")
     tres = _object(job, "tres").get("allocated")
     words = [_tres_word(one) for one in tres if isinstance(one, dict)] if isinstance(tres, list) else []

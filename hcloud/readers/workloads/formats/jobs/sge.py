@@ -1,0 +1,129 @@
+"""Accounting of Grid Engine (SGE and its heirs): its file, separated by colons, and the blocks of ``qacct -j``."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from datetime import datetime
+
+from hcloud.model.workload import Jobs
+from hcloud.readers.workloads.findings import shown
+from hcloud.readers.workloads.formats.jobs.recorded import (
+    NOT_BEGUN,
+    CellError,
+    RecordedJob,
+    Recorder,
+    gib_of,
+    number_of,
+)
+from hcloud.readers.workloads.options import WorkloadOptions
+from hcloud.readers.workloads.source import TraceFile
+from hcloud.readers.workloads.tables.delimited import Progress
+
+FORMAT = "sge"
+TASK = "a task of a parallel job that is listed"
+LOOK = 20_000
+_PLACES = {
+    "qname": 0, "jobname": 4, "jobnumber": 5, "qsub_time": 8, "start_time": 9, "end_time": 10, "granted_pe": 33,
+    "slots": 34, "taskid": 35, "category": 39, "pe_taskid": 41,
+}  # fmt: skip
+"""Where each field, by its name in ``qacct -j``, stands in a line of the file."""
+_LEAST = 40
+_NONE = ("", "none", "undefined", "0")
+_MS = 1e11  # later versions write milliseconds
+_DATES = ("%a %b %d %H:%M:%S %Y", "%m/%d/%Y %H:%M:%S.%f", "%m/%d/%Y %H:%M:%S")
+_ASKED = re.compile(r"\b(?:h_vmem|mem_free|m_mem_free|h_rss)=([\d.]+[KMGTkmgt]?)\b")
+_ON_ONE = re.compile(r"(?i)smp|shm|thread|openmp(?!i)|\bomp|serial|single|make")
+"""Names of environments whose slots are on one server."""
+
+
+def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None = None) -> Jobs:
+    """Jobs that began, from their start to their end, with their slots and the memory that they asked for."""
+    recorder = Recorder(source, FORMAT, options)
+    records = _blocks if source.head.lstrip().startswith(b"=") else _lines
+    for number, words in records(_told(source, progress), recorder):
+        recorder.take(f"line {number}", _job(words, recorder))
+    return recorder.jobs()
+
+
+def _told(source: TraceFile, progress: Progress | None) -> Iterator[tuple[int, str]]:
+    read, size = 0, max(source.size, 1)
+    for number, line in source.lines():
+        read += len(line) + 1
+        if progress is not None and number % LOOK == 0:
+            progress(min(read / size, 1.0))
+        if line.strip() and not line.startswith(b"#"):
+            yield number, line.decode("utf-8", "replace").strip()
+
+
+def _lines(lines: Iterator[tuple[int, str]], recorder: Recorder) -> Iterator[tuple[int, dict[str, str]]]:
+    for number, line in lines:
+        cells = line.split(":")
+        if len(cells) >= _LEAST:
+            yield number, {name: cells[at] for name, at in _PLACES.items() if at < len(cells)}
+        else:
+            recorder.findings.add(f"line {number}", shown(line), f"a job: {_LEAST} fields or more, separated by colons")
+
+
+def _blocks(lines: Iterator[tuple[int, str]], _: Recorder) -> Iterator[tuple[int, dict[str, str]]]:
+    """The fields of each job; below the last stands a sum of all, which is none."""
+    begin, words = 0, dict[str, str]()
+    for number, line in lines:
+        if line.startswith("==="):
+            yield from [(begin, words)] if "qname" in words else []
+            begin, words = number, {}
+        name, _space, value = line.partition(" ")
+        words.setdefault(name, value.strip())
+    yield from [(begin, words)] if "qname" in words else []
+
+
+def _job(words: Mapping[str, str], recorder: Recorder) -> Iterator[RecordedJob | str]:
+    if words.get("pe_taskid", "").lower() not in _NONE:
+        yield TASK
+        return
+    submit, start, end = (_moment(name, words, recorder) for name in ("qsub_time", "start_time", "end_time"))
+    if math.isnan(start):
+        yield NOT_BEGUN
+        return
+    if not end >= start:
+        raise CellError("end_time", words.get("end_time", ""), "a time from the start on")
+    slots, task = number_of("slots", words.get("slots", "")), words.get("taskid", "")
+    if not slots > 0:
+        raise CellError("slots", words.get("slots", ""), "a number above 0")
+    environment = words.get("granted_pe", "")
+    yield RecordedJob(
+        words.get("jobnumber", "") + ("" if task.lower() in _NONE else f".{task}"),
+        start if math.isnan(submit) else min(submit, start),
+        start,
+        end - start,
+        slots,
+        _memory(words.get("category", ""), slots),
+        app=words.get("jobname", ""),
+        qos=words.get("qname", ""),
+        divisible=slots > 1 and environment.lower() not in _NONE and not _ON_ONE.search(environment),
+    )
+
+
+def _moment(name: str, words: Mapping[str, str], recorder: Recorder) -> float:
+    """Unix seconds; NaN of what did not happen, which is 0 or -/-."""
+    text = words.get(name, "")
+    if text in ("", "0", "-/-"):
+        return math.nan
+    for form in () if text.isdecimal() else _DATES:
+        with suppress(ValueError):
+            text = datetime.strptime(text, form).isoformat()
+    moment = recorder.seconds(name, text)
+    return moment / 1000 if moment > _MS else moment
+
+
+def _memory(category: str, slots: float) -> float:
+    """GiB: what was asked for each slot."""
+    asked = _ASKED.search(category)
+    return gib_of("category", _in_mib(asked[1])) * slots if asked else math.nan
+
+
+def _in_mib(amount: str) -> str:
+    """An amount as the reader of memory takes it; without a unit it is bytes."""
+    return amount if amount[-1].isalpha() else f"{float(amount) / (1 << 20):f}"

@@ -1,0 +1,54 @@
+"""The command that mends a table in which some cells are written as they cannot be read."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Sequence
+
+from hcloud.errors import Problem
+
+_MOST = 20  # ours: lines that a command leaves out
+_DATE = r"'\d{4}-\d\d-\d\d[T ]\d\d:\d\d"
+_NOTHING = "N/A|n/a|NA|NULL|null|None|none|NaN|nan|-"
+_MENDED: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
+    (re.compile(pattern), told, command)
+    for pattern, told, command in (
+        (r"byte 0x", "if it is Latin-1, convert it", "iconv -f LATIN1 -t UTF-8 {} > mended.csv"),
+        (rf"{_DATE}\S* ?(UTC|GMT)'", "write Z for UTC", "sed -E 's/ ?(UTC|GMT)/Z/g' {} > mended.csv"),
+        (
+            rf"{_DATE}:\d\d,\d",
+            "write decimals of seconds with a point",
+            r"sed -E 's/(:[0-9]{{2}}),/\1./g' {} > mended.csv",
+        ),
+        (
+            r"'\d{4}/\d\d/\d\d",
+            "write dates as 2026-10-31",
+            r"sed -E 's#([0-9]{{4}})/([0-9]{{2}})/#\1-\2-#g' {} > mended.csv",
+        ),
+        (
+            rf"'({_NOTHING})'$",
+            "leave cells without a value empty",
+            rf"sed -E ':a; s#(^|[,;\t])({_NOTHING})([,;\t]|\r?$)#\1\3#; ta' {{}} > mended.csv",
+        ),
+        (
+            r"' +[^ ]|'[^ ].* '$",
+            "take the blanks around cells away",
+            r"sed -E 's/^ +| +$//g; s/ *([,;\t]) */\1/g' {} > mended.csv",
+        ),
+    )
+)
+_LINE = re.compile(r"line (\d+)\b")
+
+
+def mending_command(file: str, problems: Sequence[Problem]) -> str:
+    """What to do, and the command that does it, by what stands in cells, else to leave a few lines out; nothing where
+    neither would do."""
+    for pattern, told, command in _MENDED:
+        if any(pattern.match(problem.value) for problem in problems):
+            return f"{told}: {command.format(shlex.quote(file))}"
+    lines = sorted({int(found[1]) for problem in problems if (found := _LINE.match(problem.where))})
+    if not lines or len(lines) > _MOST or lines[0] == 1:
+        return ""
+    out = "; ".join(f"{line}d" for line in lines)
+    return f"correct what is named, or leave these lines out: sed '{out}' {shlex.quote(file)} > mended.csv"

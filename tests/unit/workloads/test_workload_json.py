@@ -1,0 +1,122 @@
+"""JSON of jobs: read piece by piece, page by page, and what clouds and schedulers call things in it."""
+
+from __future__ import annotations
+
+import json
+import tracemalloc
+from pathlib import Path
+
+import pytest
+
+from hcloud.errors import InputError
+from hcloud.model.workload import Jobs
+from hcloud.readers.workloads.commands import Advice
+from hcloud.readers.workloads.entry import read_workload
+from hcloud.readers.workloads.formats.jobs import json_text
+from hcloud.readers.workloads.formats.jobs.jobs_table import NEVER_RAN, STILL_RUNS
+from hcloud.readers.workloads.options import WorkloadOptions
+from hcloud.readers.workloads.source import open_source
+
+T = 1_790_000_000_000
+JOB = {"submit": 0, "duration": 60, "cores": 2}
+
+
+def written(folder: Path, *documents: object) -> Path:
+    path = folder / "jobs.json"
+    path.write_text("\n".join(json.dumps(one, indent=1) for one in documents))
+    return path
+
+
+def read(path: Path) -> Jobs:
+    """The jobs, with what the refusal of the bare file says."""
+    with pytest.raises(InputError) as caught:
+        read_workload(path)
+    assert isinstance(caught.value.hint, Advice)
+    found = read_workload(path, options=caught.value.hint.on(WorkloadOptions()))
+    assert isinstance(found, Jobs)
+    return found
+
+
+@pytest.mark.parametrize("form", ["[{}]", '{{"a": {{"jobs": [{}]}}, "next": null}}'])
+def test_memory_does_not_grow_with_the_number_of_jobs(tmp_path: Path, form: str) -> None:
+    """A million jobs took 1.7 GB."""
+    path = tmp_path / "jobs.json"
+    path.write_text(form.format(",".join([json.dumps({**JOB, "app": "a" * 200})] * 40_000)))
+    tracemalloc.start()
+    try:
+        assert sum(1 for _ in json_text.json_objects(open_source(path))) == 40_000
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert most < 1.5 * path.stat().st_size + (4 << 20), "text that is looked ahead for, and no objects"
+
+
+@pytest.mark.parametrize("long", [False, True])
+def test_objects_that_are_too_long_to_be_held_are_read_alike(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, long: bool
+) -> None:
+    monkeypatch.setattr(json_text, "_ONE", 1 if long else 1 << 22)
+    page = {"count": 2, "data": {"jobs": [JOB, {**JOB, "tags": [{"a": 1}]}], "names": ["x"]}, "nextToken": ""}
+    found = read_workload(written(tmp_path, page), options=WorkloadOptions(extra_columns="ignore"))
+    assert isinstance(found, Jobs)
+    assert found.cores.tolist() == [2, 2]
+    with pytest.raises(InputError, match=r"several lists of objects: a, b.c; keep one, as jq .a does"):
+        read_workload(written(tmp_path, {"a": [JOB], "b": {"c": [JOB]}}), "jobs-csv")
+
+
+@pytest.mark.parametrize(
+    "text", ['{"jobs": [{"submit": 0} {"submit": 1}]}', '{"jobs": [1', '{"a": 1,}', "{1: 2}", '[{"a": 1},]', '{"a" 1}']
+)
+@pytest.mark.parametrize("long", [False, True])
+def test_broken_json_is_refused_with_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, long: bool
+) -> None:
+    monkeypatch.setattr(json_text, "_ONE", 1 if long else 1 << 22)
+    path = tmp_path / "jobs.json"
+    path.write_text(f"\n\n{text}")
+    with pytest.raises(InputError, match=r"is no JSON of jobs: .*: line 3 column \d+$"):
+        read_workload(path, "jobs-csv")
+
+
+def test_pages_are_read_together_and_one_without_its_last_is_refused(tmp_path: Path) -> None:
+    """Several pages were no JSON, and a page of many was read as if it were all."""
+    pages = [{"jobs": [JOB, JOB], "nextToken": "abc"}, {"jobs": [JOB]}]
+    found = read_workload(written(tmp_path, *pages))
+    assert isinstance(found, Jobs)
+    assert len(found) == 3
+    with pytest.raises(InputError, match=r"is a part of an answer \(nextToken\)") as caught:
+        read_workload(written(tmp_path, pages[0]))
+    assert "one after the other" in str(caught.value.hint)
+
+
+@pytest.mark.parametrize("document", [[], {"jobs": []}, {"nextToken": None, "jobs": []}, {"items": []}])
+def test_an_empty_list_is_said_to_be_one(tmp_path: Path, document: object) -> None:
+    """It was told as JSON of sacct without its times."""
+    with pytest.raises(InputError, match="holds no job: its list is empty"):
+        read_workload(written(tmp_path, document))
+
+
+def of_batch(number: int, **times: int) -> dict[str, object]:
+    asks = [{"type": "VCPU", "value": "4"}, {"type": "MEMORY", "value": "2048"}]
+    began = {"startedAt": T} if "startedAt" in times else {}
+    return {
+        "jobArn": f"arn:{number}", "jobId": f"j{number}", "createdAt": T, "attempts": [began],
+        "container": {"resourceRequirements": asks}, **times,
+    }  # fmt: skip
+
+
+def test_jobs_of_aws_batch_that_were_cancelled_before_they_began_are_left_out(tmp_path: Path) -> None:
+    """They were counted from their submission to their end, or those that still ran were left out with them."""
+    ended, cancelled = of_batch(1, startedAt=T + 60_000, stoppedAt=T + 3_660_000), of_batch(2, stoppedAt=T + 7_200_000)
+    found = read(written(tmp_path, {"jobs": [ended, cancelled, of_batch(3, startedAt=T + 100_000), of_batch(4)]}))
+    assert (found.cores.tolist(), found.memory.tolist()) == ([4, 4], [2, 2])
+    assert found.duration.tolist() == [3600, 7100]
+    assert (found.provenance.left_out, found.provenance.repaired) == ({NEVER_RAN: 2}, {STILL_RUNS: 1})
+
+
+def test_slots_of_azure_batch_are_vcpus_unless_it_is_said(tmp_path: Path) -> None:
+    """They were not read: each task had one vCPU."""
+    info = {"startTime": "2026-11-01T00:10:00Z", "endTime": "2026-11-01T01:10:00Z"}
+    task = {"id": "t", "creationTime": "2026-11-01T00:00:00Z", "executionInfo": info, "requiredSlots": 4}
+    found = read(written(tmp_path, [task]))
+    assert (found.cores.tolist(), found.duration.tolist()) == ([4], [3600])

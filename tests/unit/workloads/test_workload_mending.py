@@ -1,0 +1,105 @@
+"""A refusal of a table ends with one command that mends it, where there is one; it is run here."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import subprocess
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from hcloud.errors import InputError
+from hcloud.model.workload import Jobs
+from hcloud.readers.workloads.commands import Advice
+from hcloud.readers.workloads.entry import read_workload
+from hcloud.readers.workloads.options import WorkloadOptions
+
+TIMES = "submit,duration\n{},5\n"
+GOOD = "submit,duration,cores\n0,5,2\n"
+OPTIONS = WorkloadOptions(columns="submit=submit,duration=duration")
+
+
+def hint_of(path: Path) -> str:
+    with pytest.raises(InputError) as caught:
+        read_workload(path)
+    return str(caught.value.hint)
+
+
+@pytest.mark.parametrize(
+    ("data", "told"),
+    [
+        (TIMES.format("2026-11-01 00:00:00 UTC"), "write Z for UTC"),
+        (TIMES.format("2026-11-01T00:00:00.000GMT"), "write Z for UTC"),
+        (TIMES.format('"2026-11-01 00:00:00,5"'), "write decimals of seconds with a point"),
+        (TIMES.format("2026/11/01 00:00:00"), "write dates as 2026-10-31"),
+        (TIMES.format(" 2026-11-01T00:00:00Z "), "take the blanks around cells away"),
+        ("submit,duration,cores,memory\n0,5,N/A,NULL\n", "leave cells without a value empty"),
+        ("submit,duration,cores\r\n0,5,null\r\n", "leave cells without a value empty"),
+        (GOOD + "0,-5,2\n", "correct what is named, or leave these lines out"),
+        (GOOD + "0,5\n", "correct what is named, or leave these lines out"),
+        (GOOD.replace("\n", "\r"), "write line feeds"),
+        ("submit,duration,app\n0,5,\xe9\n".encode("latin-1"), "if it is Latin-1, convert it"),
+        (GOOD.encode("utf-16"), "save it as UTF-8"),
+        (gzip.compress(GOOD.encode("utf-16")), "save it as UTF-8"),
+    ],
+)
+def test_the_command_that_a_refusal_names_mends_the_table(tmp_path: Path, data: str | bytes, told: str) -> None:
+    """It said what is wrong and left the rest to its reader."""
+    path = tmp_path / "my jobs.csv"
+    path.write_bytes(data.encode() if isinstance(data, str) else data)
+    hint = hint_of(path)
+    assert hint.startswith(f"{told}: ")
+    subprocess.run(["bash", "-c", hint.partition(": ")[2]], cwd=tmp_path, check=True)
+    (made,) = (one for one in tmp_path.iterdir() if one != path)
+    found = read_workload(made)
+    assert isinstance(found, Jobs)
+    assert found.duration.tolist() == [5]
+
+
+def test_commas_between_thousands_are_not_taken_for_decimals_without_a_word(tmp_path: Path) -> None:
+    path = tmp_path / "jobs.csv"
+    path.write_text('submit,duration\n0,"1,234"\n')
+    assert hint_of(path).startswith("if its commas stand before decimals (take those between thousands out), read it")
+
+
+@pytest.mark.parametrize("name", ["id", "Job ID"])
+def test_ids_that_repeat_are_met_with_the_command_that_reads_all_rows(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "jobs.csv"
+    path.write_text(f"{name},submit,duration\na,0,5\na,0,6\n")
+    named = WorkloadOptions(columns=f"id={name},submit=submit,duration=duration")
+    with pytest.raises(InputError) as caught:
+        read_workload(path, options=named)
+    assert isinstance(caught.value.hint, Advice)
+    columns = caught.value.hint.keys["columns"]
+    found = read_workload(path, options=WorkloadOptions(columns=columns))
+    assert isinstance(found, Jobs)
+    assert found.duration.tolist() == [5, 6]
+
+
+def test_a_table_of_jobs_with_six_columns_apart_by_tabs_is_none_of_swim(tmp_path: Path) -> None:
+    """Names of columns were refused as numbers of SWIM."""
+    path = tmp_path / "jobs.tsv"
+    path.write_text("Job ID\tSubmit Time\tElapsed\tCPUs\tMemory (GiB)\tApp\nj1\t1790000000\t60\t2\t4\tx\n")
+    assert "submit=Submit Time,duration=Elapsed" in hint_of(path)
+
+
+@pytest.mark.parametrize("options", [WorkloadOptions(), OPTIONS])
+def test_a_zip_archive_of_one_file_is_read_and_one_of_several_is_refused_as_such(
+    tmp_path: Path, options: WorkloadOptions
+) -> None:
+    """With --columns its header was told to be no UTF-8."""
+    packed, path = io.BytesIO(), tmp_path / "jobs.csv.zip"
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("jobs.csv", "submit,duration\n0,5\n")
+        archive.writestr("__MACOSX/jobs.csv", "x")
+    path.write_bytes(packed.getvalue())
+    found = read_workload(path, options=options)
+    assert isinstance(found, Jobs)
+    assert (found.duration.tolist(), found.provenance.name) == ([5], str(path))
+    with zipfile.ZipFile(packed, "a") as archive:
+        archive.writestr("more.csv", "submit,duration\n0,5\n")
+    path.write_bytes(packed.getvalue())
+    with pytest.raises(InputError, match="is a zip archive, not a workload"):
+        read_workload(path, options=options)
