@@ -54,7 +54,7 @@ from hcloud.usecases.live.operating.engine import (
 )
 from hcloud.usecases.live.operating.fake_machines import executed
 from hcloud.usecases.live.operating.harvest import BesideServices, harvest_terms
-from hcloud.usecases.live.operating.jobs_file import JOBS_FROM, check_takes, keep, kept
+from hcloud.usecases.live.operating.jobs_file import JOBS_FROM, check_takes, files_of, keep
 from hcloud.usecases.live.operating.setup import Policy, different, servers_that_fit, setup_for
 
 REQUESTS = "requests"
@@ -127,8 +127,10 @@ def operating(here: LiveGround, asked: OperateRequest, kernels: Callable[[], Ker
             raise UsageError(why, hint="--pool N sets how many machines are reserved")
         made = kernels()
         session, untold = _session(setup, known, made, directory)
+        takes = origin.engine == LOCAL_ENGINE and asked.asked in ("", "drain")
         jobs = JobsAsked(
-            _jobs_of(directory, asked, origin, known),
+            files_of(asked.jobs, directory, None if known is None or not takes else fold),
+            asked.jobs is not None,
             follow,
             fold.began,
             known is not None,
@@ -139,8 +141,7 @@ def operating(here: LiveGround, asked: OperateRequest, kernels: Callable[[], Ker
         check_takes(asked.jobs, directory, fold, first)
         _check_fits(() if known or origin.engine == SLURM_ENGINE else first.orders, setup)  # else it alone is refused
         harvest = harvest_terms(asked.beside, fold, setup, world, (first, origin.engine, follow))
-        if known is None:
-            _begin_anew(directory, asked.jobs)
+        _begin(directory, asked.jobs, anew=known is None)
         journal = LiveJournalFile(directory / JOURNAL, known.whole_bytes if known is not None else 0, check=lock.check)
         workers, agents = Workers(), None
         try:
@@ -177,7 +178,7 @@ def _first_jobs(source: JobSource, fold: Fold, *, goes_on: bool, given: bool) ->
             raise
         return NewJobs(closed=True)  # the file of before is damaged: told while the work goes on
     known = {order.id: fold.jobs[order.id].order.command for order in found.orders if order.id in fold.jobs}
-    others = [order.id for order in found.orders if known.get(order.id, order.command) != order.command]
+    others = [order.id for order in found.orders if known.setdefault(order.id, order.command) != order.command]
     if others and given:
         named = ", ".join(others[:NAMED]) + (", ..." if len(others) > NAMED else "")
         raise UsageError(
@@ -247,20 +248,16 @@ def _ends_its_machines(path: Path) -> str:
     return ""
 
 
-def _jobs_of(
-    directory: Path, asked: OperateRequest, origin: LiveOrigin, known: JournalContents | None
-) -> JobsFile | None:
-    """The file of jobs: the one that is asked for, else that which the work began with: jobs of it may be due later."""
-    if asked.jobs is not None or known is None or origin.engine != LOCAL_ENGINE or asked.asked not in ("", "drain"):
-        return asked.jobs
-    return kept(directory)
+def _begin(directory: Path, jobs: JobsFile | None, *, anew: bool) -> None:
+    """Keep where jobs are, and before ``anew`` begun work put aside what a finished one left."""
+    if anew:
+        _put_aside(directory)
+    keep(jobs, directory)
 
 
-def _begin_anew(directory: Path, jobs: JobsFile | None) -> None:
-    """Put a finished journal and the output of its jobs aside, and keep where the jobs of new work are."""
+def _put_aside(directory: Path) -> None:
+    """Put a finished journal and the output of its jobs aside, and forget where its jobs came from."""
     (directory / JOBS_FROM).unlink(missing_ok=True)
-    if jobs is not None:
-        keep(jobs, directory)
     path, output = directory / JOURNAL, directory / OUTPUT
     if path.exists() and path.stat().st_size:
         aside = segment(path)
