@@ -10,6 +10,7 @@ from hcloud.errors import UsageError
 from hcloud.model.running.job import NewJobs
 from hcloud.model.running.note import KEEPING
 from hcloud.readers.jobs import JobsFile
+from hcloud.usecases.live.operate_requests import REQUESTS, Requests
 from hcloud.whole_files import whole_file
 
 JOBS_FROM, SEPARATOR = "jobs.from", "\0\0"
@@ -30,7 +31,7 @@ def files_of(given: JobsFile | None, directory: Path, fold: Fold | None) -> list
     """The files of jobs: those that the work was given before (None: there is none that takes more), since jobs of them
     may be due later, and at last the one that is given now."""
     named = [] if given is None else [given]
-    if fold is None or (named and fold.asked not in ("", KEEPING)):
+    if fold is None or (named and end_asked(directory, fold)):
         return named  # with what ends it is refused, or ends the work
     paths = [file.path.resolve() for file in named]
     return [*(file for file in kept(directory) if file.path not in paths), *named]
@@ -54,14 +55,20 @@ def kept(directory: Path) -> list[JobsFile]:
     return [JobsFile(Path(path), columns) for path, _, columns in (one.partition("\0") for one in noted) if path]
 
 
-def check_takes(file: JobsFile | None, directory: Path, fold: Fold, found: NewJobs) -> None:
-    """UsageError for the jobs of another file than work was begun with, where that was asked to end and takes none. The
-    same command again, as of whoever starts a controller that died, ends it."""
-    if file is None or fold.asked in ("", KEEPING) or not found.orders:
+def end_asked(directory: Path, fold: Fold) -> str:
+    """How somebody asked work to end, so that it takes no more jobs: also where no controller has read that yet. What
+    keeps machines holds until the next controller begins."""
+    return Requests(directory / REQUESTS).end or ("" if fold.asked == KEEPING else fold.asked)
+
+
+def check_takes(file: JobsFile | None, directory: Path, fold: Fold | None, found: NewJobs) -> None:
+    """UsageError for the jobs of another file than work was begun with (None: it begins now), where that was asked to
+    end and takes none. The same command again, as of whoever starts a controller that died, ends it."""
+    if file is None or fold is None or not (asked := end_asked(directory, fold)) or not found.orders:
         return
     is_known = file.path.resolve() in [one.path for one in kept(directory)]
     if not is_known and not any(order.id in fold.known for order in found.orders):
         raise UsageError(
-            f"{directory}: the work there takes no more jobs ({fold.asked} was asked for), and is not over",
+            f"{directory}: the work there takes no more jobs ({asked} was asked for), and is not over",
             hint="'hcloud operate run' without a file ends it; then the file can begin new work",
         )

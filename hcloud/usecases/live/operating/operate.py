@@ -38,7 +38,7 @@ from hcloud.store.past_ends import past_of
 from hcloud.units import counted, counted_vcpus
 from hcloud.usecases.live.decide import Kernels, replay
 from hcloud.usecases.live.ground import LiveGround, local_types
-from hcloud.usecases.live.operate_requests import DIRECTORY, JOURNAL, Requests, alone
+from hcloud.usecases.live.operate_requests import DIRECTORY, JOURNAL, REQUESTS, Requests, alone
 from hcloud.usecases.live.operating.agents import agents_of
 from hcloud.usecases.live.operating.engine import (
     LOCAL_ENGINE,
@@ -57,7 +57,6 @@ from hcloud.usecases.live.operating.harvest import BesideServices, harvest_terms
 from hcloud.usecases.live.operating.jobs_file import JOBS_FROM, check_takes, files_of, keep
 from hcloud.usecases.live.operating.setup import Policy, different, servers_that_fit, setup_for
 
-REQUESTS = "requests"
 NAMED = 5
 """Jobs that a message names."""
 LOCAL_RHYTHM = Rhythm(period=0.5, look=2.0, join=30.0, settled=0.0, first_backoff=1.0, longest_backoff=30.0, again=2.0)
@@ -138,7 +137,7 @@ def operating(here: LiveGround, asked: OperateRequest, kernels: Callable[[], Ker
         )
         world = open_engine(here, origin.engine, directory, jobs)
         first = _first_jobs(world.source, fold, goes_on=known is not None, given=asked.jobs is not None)
-        check_takes(asked.jobs, directory, fold, first)
+        check_takes(asked.jobs, directory, fold if known else None, first)
         _check_fits(() if known or origin.engine == SLURM_ENGINE else first.orders, setup)  # else it alone is refused
         harvest = harvest_terms(asked.beside, fold, setup, world, (first, origin.engine, follow))
         _begin(directory, asked.jobs, anew=known is None)
