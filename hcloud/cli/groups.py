@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_type_hin
 import typer
 
 from hcloud.cli.flags import OUTPUT, AsJson, CloudState, Configuration, Now, StatePlace, WhichCloud
+from hcloud.errors import UsageError
 from hcloud.usecases.asked import moment
 
 if TYPE_CHECKING:
@@ -81,6 +82,11 @@ class FormOfResult:
     output: str = "table"
     json_: AsJson = False
 
+    def __post_init__(self) -> None:
+        """Refuse two forms before any work."""
+        if self.json_ and self.output not in ("table", "json"):
+            raise UsageError(f"--json and --output {self.output} name two forms", hint="leave one of them out")
+
     @property
     def form(self) -> str:
         """The form that is asked for."""
@@ -128,6 +134,11 @@ class FormAndTime(FormOfResult, TimeOfResult):
     """How a result is printed, and the time a verb works at."""
 
     now: Now = None
+
+    def __post_init__(self) -> None:
+        """Read what is said of both first."""
+        FormOfResult.__post_init__(self)
+        TimeOfResult.__post_init__(self)
 
     def tell_result(
         self,

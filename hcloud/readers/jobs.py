@@ -111,7 +111,7 @@ class FollowedFile:
         self._closed = self._has_begun = False
         self._pending: list[JobOrder] = []
         self._begin()
-        if follow and _is_yaml(file.path):
+        if follow and is_yaml(file.path):
             why = "nothing shows that its last job is whole"
             raise UsageError(
                 f"{file.path}: YAML cannot be followed: {why}", hint="write the jobs as CSV, or say --no-follow"
@@ -120,12 +120,16 @@ class FollowedFile:
     def new(self) -> NewJobs:
         """The jobs since the last call. InputError names every line that cannot be used. Of a file that is followed the
         other lines come with the next call; one that was shortened or replaced is never read on."""
+        self.read()
+        orders, self._pending = tuple(self._pending), []
+        return NewJobs(orders, closed=self._closed)
+
+    def read(self) -> None:
+        """Read what the next call gives; raises as that does."""
         if not self._pending and not self._closed:
             self._pending = list(self._orders(Times(self._began, self._now())))
             self._refuse()
             self._closed = not self._follow
-        orders, self._pending = tuple(self._pending), []
-        return NewJobs(orders, closed=self._closed)
 
     def _refuse(self) -> None:
         """Raise what is wrong; a file that cannot be used from the beginning is read from there the next time."""
@@ -143,7 +147,7 @@ class FollowedFile:
         self._was: tuple[int, ...] = ()
 
     def _orders(self, times: Times) -> Iterator[JobOrder]:
-        rows = _yaml_rows(self._path, self._reading) if _is_yaml(self._path) else self._csv_rows()
+        rows = _yaml_rows(self._path, self._reading) if is_yaml(self._path) else self._csv_rows()
         for line, cells in rows:
             yield from self._reading.orders(line, cells, times)
 
@@ -171,6 +175,27 @@ class FollowedFile:
         text = _decoded(whole, self._path, table.lines)
         self._was = now
         return table.take(whole, text)
+
+
+class SeveralFiles:
+    """Implements hcloud.control.ports.JobSource: the jobs of files one after another. What is wrong with one of them is
+    raised when no other has jobs, and keeps these from nobody."""
+
+    def __init__(self, files: Sequence[FollowedFile]) -> None:
+        self._files, self._wrong = files, list[InputError]()
+
+    def new(self) -> NewJobs:
+        """The jobs since the last call; raises InputError as those of one file."""
+        found = []
+        for file in self._files:
+            try:
+                found.append(file.new())
+            except InputError as error:
+                self._wrong.append(error)
+        orders = tuple(order for one in found for order in one.orders)
+        if self._wrong and not orders:
+            raise self._wrong.pop(0)
+        return NewJobs(orders, closed=all(one.closed for one in found))
 
 
 class _Table:
@@ -275,7 +300,8 @@ def _opened(path: Path) -> Iterator[BinaryIO]:
         raise FileError.of(error, path, "read") from error
 
 
-def _is_yaml(path: Path) -> bool:
+def is_yaml(path: Path) -> bool:
+    """Whether a file of that name is read as YAML, which cannot be followed."""
     return path.suffix.lower() in _YAML
 
 

@@ -25,8 +25,6 @@ def save_matrices(matrices: Mapping[Aspect, Matrix], path: Path) -> None:
     """Write the matrices whole or not at all; UsageError for a name that is neither .json nor .npz."""
     if path.suffix.lower() not in (".json", ".npz"):
         raise UsageError(f"{path}: the file name must end in .json or .npz")
-    if not path.parent.is_dir():
-        raise UsageError(f"{path}: folder {path.parent} does not exist")
     check_place(path, "a corpus")
     data = _json(matrices) if path.suffix.lower() == ".json" else _npz(matrices)
     write_whole(path, [data])

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hcloud.errors import UsageError
-from hcloud.store.files.looked_at import check_place
+from hcloud.store.files.looked_at import check_folder_of, check_place
 from hcloud.store.files.whole import write_shown
 
 if TYPE_CHECKING:
@@ -21,8 +21,6 @@ def check_picture(path: Path) -> None:
     if path.suffix.lower() not in SUFFIXES:
         raise UsageError(f"{path}: the file name must end in {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}")
     check_place(path, "a picture", UsageError)
-    if not path.absolute().parent.is_dir():
-        raise UsageError(f"{path}: folder {path.parent} does not exist")
 
 
 def check_page(path: Path) -> None:
@@ -30,8 +28,6 @@ def check_page(path: Path) -> None:
     if path.suffix.lower() not in (".html", ".htm"):
         raise UsageError(f"{path}: the file name of a page must end in .html")
     check_place(path, "a page", UsageError)
-    if not path.absolute().parent.is_dir():
-        raise UsageError(f"{path}: folder {path.parent} does not exist")
 
 
 def check_folder(path: Path, suffix: str) -> None:
@@ -42,8 +38,7 @@ def check_folder(path: Path, suffix: str) -> None:
         raise UsageError(f"{path} is a symbolic link; pictures are only drawn into a folder")
     if path.exists() and not path.is_dir():
         raise UsageError(f"{path} is no folder")
-    if not path.absolute().parent.is_dir():
-        raise UsageError(f"{path}: folder {path.parent} does not exist")
+    check_folder_of(path)
 
 
 def save_drawn(drawn: Drawn, path: Path, title: str) -> None:

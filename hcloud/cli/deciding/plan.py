@@ -27,7 +27,7 @@ from hcloud.cli.flags import (
 from hcloud.cli.groups import PagePrinted, Verb
 from hcloud.cli.main import session
 from hcloud.cli.options import tell_first_use
-from hcloud.errors import DeniedByGuardError
+from hcloud.errors import DeniedByGuardError, UsageError
 from hcloud.usecases.asked import provider_named, refuse_beside_bill, refuse_unsimulated
 from hcloud.usecases.harvesting.asked import HarvestAsked
 from hcloud.usecases.interruptible import interruptible
@@ -180,6 +180,8 @@ def _planned(
     the flags of each of several plans that would cost less together."""
     cloud, state = where
     if cloud is None and loaded.config.live.cloud is None:
+        if state is not None:
+            raise UsageError("--state says what is remembered of a cloud, and none is named", hint="add --cloud")
         from hcloud.usecases.deciding.make import make_plan
 
         made = make_plan(loaded, at, advance, idle)

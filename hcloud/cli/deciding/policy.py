@@ -68,8 +68,6 @@ def _write_report(path: Path, text: str) -> None:
     from hcloud.store.files.whole import write_whole
 
     check_form(path, "a JUnit report", ".xml")
-    if not path.parent.is_dir():
-        raise InputError(f"--junit {path}: the directory {path.parent} does not exist")
     check_place(path, "a report")
     if path.exists() and b"<testsuites" not in path.read_bytes()[:200]:
         raise InputError(f"--junit {path}: exists and is no JUnit report; it is not overwritten")

@@ -11,7 +11,7 @@ import typer
 from hcloud.cli.acting import Ends, Yes, beside, carried_out, confirm
 from hcloud.cli.groups import CloudFlags, ToldAt, Verb
 from hcloud.cli.main import session
-from hcloud.errors import DeniedByGuardError
+from hcloud.errors import DeniedByGuardError, UsageError
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -44,6 +44,11 @@ def apply(
     from hcloud.views.live.change import show_changes
 
     terminal, at = session(ctx).terminal, shown.at
+    if resume and plan is None:
+        raise UsageError(
+            "--resume finishes a plan that was interrupted, and none is named",
+            hint="name its file; without --resume, apply goes on to what hcloud.yaml says now",
+        )
     with replace(where, cloud=_made_for(where, plan)).opened(at) as here:
         with terminal.busy("planning" if plan is None else "looking at the cloud"):
             found = _changes(here, plan, resume=resume, at=at)

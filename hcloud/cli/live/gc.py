@@ -9,6 +9,7 @@ import typer
 from hcloud.cli.acting import Ends, Yes, beside, confirm
 from hcloud.cli.groups import CloudFlags, Printed, Verb
 from hcloud.cli.main import session
+from hcloud.errors import UsageError
 from hcloud.units import counted
 
 app = Verb()
@@ -32,6 +33,8 @@ def gc(
     from hcloud.views.live.standing import show_orphans
 
     terminal, at = session(ctx).terminal, shown.at
+    if not delete and (yes or ends is not None):
+        raise UsageError("--ends and --yes are of --delete, and without it nothing ends", hint="add --delete")
     with where.opened(at) as here:
         with terminal.busy("looking at the cloud"):
             found = orphans(here.site(), lineage or ())

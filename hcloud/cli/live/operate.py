@@ -217,8 +217,10 @@ def status(
     from hcloud.views.live.documents import operating_document
     from hcloud.views.live.operating import Moment, compared_lines, operating_screen, who_works
 
+    if watch and shown.is_document:
+        raise UsageError("--watch refreshes a screen, and a document is asked for", hint="leave one of them out")
     terminal, clock, onlooker = session(ctx).terminal, SystemClock(), Onlooker(which.place)
-    with terminal.screen() if watch and not shown.is_document else nullcontext() as draw:
+    with terminal.screen() if watch else nullcontext() as draw:
         while True:
             found = onlooker.look()
             if draw is None:

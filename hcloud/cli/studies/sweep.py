@@ -117,8 +117,6 @@ def sweep(
     if csv is not None:
         check_form(csv, "a table", ".csv")
         check_place(csv, "a table", UsageError)
-    if csv is not None and not csv.absolute().parent.is_dir():
-        raise UsageError(f"--csv {csv}: there is no folder {csv.parent}")
     if out is not None and out.suffix.lower() in FORMS and not out.is_dir():
         raise UsageError(f"--out {out}: is a folder of finished rows", hint="--csv FILE.csv writes a table")
     sold_by = tuple(map(provider_named, provider or ()))

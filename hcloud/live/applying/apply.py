@@ -93,7 +93,8 @@ def _begun(
     """Remember what was seen, adopt what is ours, and count this plan: its orders have keys of their own."""
     found, approval, terms = given
     stored = site.remembered()
-    state = replace(_adopting(found, observed), operating=found.operating or stored.operating)
+    wanted = {slot.address: slot.count for slot in found.slots}
+    state = replace(_adopting(found, observed), operating=found.operating or stored.operating, wanted=wanted)
     state = replace(state, plan=wanted_digest(found.slots)) if found.to_do else state
     if any(is_always_rented(slot.address) for slot in found.slots):
         state = replace(state, planned=found.made.date())

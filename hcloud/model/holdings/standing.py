@@ -32,9 +32,20 @@ class MachineGroup:
 
 
 @dataclass(frozen=True, slots=True)
+class CountOffPlan:
+    """How many machines run at an address where the plan that was applied last wants another number; those that a cloud
+    does not tell of count, as they do for a plan."""
+
+    address: str
+    running: int
+    planned: int
+
+
+@dataclass(frozen=True, slots=True)
 class LiveStatus:
     """What stands in a scope; ``hourly`` leaves out types without a known price. ``planned_until`` is the day up to
-    which the plan needs what it rents at every hour; None where none of that runs."""
+    which the plan needs what it rents at every hour; None where none of that runs. ``off_plan`` is nothing, too, where
+    no plan is remembered."""
 
     observed: Observed
     stored: State
@@ -43,3 +54,4 @@ class LiveStatus:
     drift: tuple[MachineDrift, ...]
     holder: LockInfo | None
     planned_until: date | None = None
+    off_plan: tuple[CountOffPlan, ...] = ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from decimal import Decimal
@@ -58,7 +59,8 @@ class State:
     is None until the first apply, and belongs to the state from then on. ``plan`` is the digest of what should
     stand by the plan that was begun last. ``departed`` are records that left since the last writing, with their ends:
     a store notes them in its log of rentals and keeps none of them. ``planned`` is the day of the last plan that rents
-    machines for its first weeks."""
+    machines for its first weeks. ``wanted`` is how many machines the plan that was applied last wants at each address;
+    None in a state of before that was remembered."""
 
     lineage: str
     serial: int = 0
@@ -71,6 +73,7 @@ class State:
     plan: str = ""
     departed: tuple[OwnedMachine, ...] = ()
     planned: date | None = None
+    wanted: Mapping[str, int] | None = None
 
 
 class Deed(StrEnum):

@@ -42,9 +42,16 @@ def kind_at(path: Path) -> str:
         return ""
 
 
+def check_folder_of(path: Path) -> None:
+    """UsageError where there is no folder for what is to be written under a name."""
+    if not path.absolute().parent.is_dir():
+        raise UsageError(f"{path}: folder {path.parent} does not exist", hint="make it, or choose another place")
+
+
 def check_place(path: Path, sort: str, refused: type[HcloudError] = InputError) -> None:
     """Refuse, with InputError or what ``refused`` says, to write ``sort`` over what is no plain file: a pipe would be
-    waited for, a link or a device replaced."""
+    waited for, a link or a device replaced. UsageError where there is no folder for it."""
+    check_folder_of(path)
     try:
         kind = kind_of(path.lstat().st_mode)
     except FileNotFoundError:
@@ -68,14 +75,13 @@ def check_form(path: Path, sort: str, own: str, *others: str, hint: str = "") ->
 def check_target(
     path: Path, sort: str, is_one: Callable[[bytes], bool], *own: str, is_renamed: bool = True, hint: str = ""
 ) -> None:
-    """Refuse, with InputError, to write ``sort`` where none can or should be: no directory, or one that nothing can be
-    renamed in, a link, a file of another kind. One may replace another, as its first bytes tell. UsageError for a new
-    name that ends as no file of its ``own`` forms does: a journal that has such a name goes on."""
-    if not path.parent.is_dir():
-        raise InputError(f"{path}: the directory {path.parent} does not exist")
+    """Refuse, with InputError, to write ``sort`` where none can or should be: a directory that nothing can be renamed
+    in, a link, a file of another kind. One may replace another, as its first bytes tell. UsageError where there is no
+    folder, and for a new name that ends as no file of its ``own`` forms does: a journal that has such a name goes
+    on."""
+    check_place(path, sort)
     if is_renamed:
         _try_to_write(path)
-    check_place(path, sort)
     if path.exists() and path.stat().st_size > 0:
         with path.open("rb") as file:
             if not is_one(file.read(TOLD)):

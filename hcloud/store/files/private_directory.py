@@ -13,6 +13,7 @@ from pathlib import Path
 from hcloud.control.ports import Crash
 from hcloud.errors import HcloudError, InputError
 from hcloud.store.files.crash import go_on
+from hcloud.store.files.looked_at import check_folder_of
 from hcloud.store.files.place import ChangedError, UnsyncedError
 
 
@@ -137,8 +138,7 @@ class PrivateDirectory:
         """Make the directory, for its owner only, where it is not there."""
         if os.path.lexists(self.path):
             return
-        if not self.path.parent.is_dir():
-            raise InputError(f"{self.path}: the directory {self.path.parent} does not exist")
+        check_folder_of(self.path)
         with self._failing("", "made"):
             with suppress(FileExistsError):  # another hcloud was faster
                 self.path.mkdir(mode=0o700)

@@ -70,6 +70,7 @@ LATER = ("launched", "ended", "ended_is_told")
 
 Text = Annotated[str, Field(max_length=1024, pattern=r"^[^\x00-\x1f\x7f]*$")]
 Name = Annotated[str, Field(min_length=1, max_length=1024, pattern=r"^[^\x00-\x1f\x7f]*$")]
+Address = Annotated[str, Field(pattern=r"^[a-z0-9_-]{0,63}$")]
 Count = Annotated[int, Field(ge=0, le=MOST)]
 Number = Annotated[str, Field(pattern=r"^[0-9]{1,12}(\.[0-9]{1,18})?$")]
 Moment = Annotated[AwareDatetime, AfterValidator(lambda at: at.astimezone(UTC))]
@@ -93,7 +94,7 @@ class RecordDocument(_Document):
     """A machine of ours."""
 
     id: Name
-    address: Annotated[str, Field(pattern=r"^[a-z0-9_-]{0,63}$")]
+    address: Address
     key: Annotated[str, Field(pattern=r"^([0-9a-f]{32})?$")]
     instance_type: Name
     zone: Text
@@ -139,6 +140,7 @@ class StateDocument(_Document):
     operating: StoredOperation | None = None
     plan: Annotated[str, Field(pattern=r"^[0-9a-f]{12}$")] | None = None
     planned: date | None = None
+    wanted: dict[Address, Count] | None = None
     records: list[RecordDocument]
 
 
@@ -171,6 +173,7 @@ def head_document(state: State) -> dict[str, object]:
         **({} if state.operating is None else {"operating": operating_document(state.operating)}),
         **({"plan": state.plan} if state.plan else {}),
         **({} if state.planned is None else {"planned": state.planned.isoformat()}),
+        **({} if state.wanted is None else {"wanted": dict(state.wanted)}),
     }
 
 
@@ -296,7 +299,7 @@ def _state(read: StateDocument) -> State:
     how = read.operating
     operating = None if how is None else _operating(how)
     fields = (read.lineage, read.serial, read.generation, read.project, scope, _sorted(records), read.format_version)
-    return State(*fields, operating, read.plan or "", planned=read.planned)
+    return State(*fields, operating, read.plan or "", planned=read.planned, wanted=read.wanted)
 
 
 def _sorted(records: Iterable[OwnedMachine]) -> tuple[OwnedMachine, ...]:

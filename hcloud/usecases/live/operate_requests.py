@@ -20,7 +20,7 @@ from hcloud.store.journals.events import from_line
 from hcloud.store.journals.journal import read_header
 from hcloud.whole_files import whole_file
 
-DIRECTORY, JOURNAL = "operate", "journal.jsonl"
+DIRECTORY, JOURNAL, REQUESTS = "operate", "journal.jsonl", "requests"
 LAST_BYTES = 4096
 """Ours: more than the last two notes of finished work take."""
 ASKS = ("drain", "stop", KEEPING, FORCED, "cancel")
@@ -99,15 +99,14 @@ class Requests:
     def new(self) -> Sequence[Asked]:
         """What was asked for since the last call."""
         self._forget(self._read)
-        if not self._directory.is_dir():
-            return ()
-        found = []
-        for path in sorted(self._all(), key=lambda p: p.stat().st_mtime_ns):
-            what, job = _said(path)
-            if what in ASKS:
-                found.append(Asked(0.0, what, job))
-            self._read.append(path)
-        return found
+        self._read = sorted(self._all(), key=lambda p: p.stat().st_mtime_ns)
+        return [Asked(0.0, what, job) for what, job in map(_said, self._read) if what in ASKS]
+
+    @property
+    def end(self) -> str:
+        """How the work is to end by what nobody has read yet; empty where nobody asked for that."""
+        asked = [what for what, _ in map(_said, self._all()) if what in ASKS and what != "cancel"]
+        return asked[-1] if asked else ""
 
     def _all(self) -> list[Path]:
         return [*self._directory.glob("*.json"), *self._directory.glob(f"*{BY_NAME}")]

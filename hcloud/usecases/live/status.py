@@ -9,7 +9,7 @@ from decimal import Decimal
 from hcloud.live.observe import observe
 from hcloud.model.holdings.change import Observed
 from hcloud.model.holdings.live import MachineState
-from hcloud.model.holdings.standing import LiveStatus, MachineGroup
+from hcloud.model.holdings.standing import CountOffPlan, LiveStatus, MachineGroup
 from hcloud.model.holdings.state import State
 from hcloud.planning.changes.slots import is_always_rented
 from hcloud.planning.changes.standing import drift, standing
@@ -24,7 +24,20 @@ def status(ground: LiveGround) -> LiveStatus:
     groups = tuple(_groups(observed, ground.terms().rates))
     hourly = sum((g.hourly for g in groups if g.hourly is not None), Decimal(0))
     until = _planned_until(stored, groups, ground.loaded.config.planning.first_weeks)
-    return LiveStatus(observed, stored, groups, hourly, drift(stored, observed), ground.store.holder(), until)
+    holder, off_plan = ground.store.holder(), tuple(_off_plan(stored, groups))
+    return LiveStatus(observed, stored, groups, hourly, drift(stored, observed), holder, until, off_plan)
+
+
+def _off_plan(stored: State, groups: Sequence[MachineGroup]) -> Iterator[CountOffPlan]:
+    if (wanted := stored.wanted) is None:
+        return
+    running = dict.fromkeys(wanted, 0)
+    for group in groups:
+        if group.state != MachineState.STOPPING:
+            running[group.address] = running.get(group.address, 0) + group.count
+    for address, count in sorted(running.items()):
+        if count != (planned := wanted.get(address, 0)):
+            yield CountOffPlan(address, count, planned)
 
 
 def _planned_until(stored: State, groups: Sequence[MachineGroup], first_weeks: int) -> date | None:

@@ -90,6 +90,12 @@ class _Group(Part):
     hourly: Amount | None
 
 
+class _OffPlan(Part):
+    address: Text
+    running: Count
+    planned: Count
+
+
 class _Request(Part):
     number: Count
     deed: Text
@@ -121,6 +127,7 @@ class StatusDocument(Document, title="hcloud status"):
     drift: list[_Difference]
     held_by: Annotated[Text | None, From("holder")]
     planned_until: Day | None
+    off_plan: list[_OffPlan]
 
 
 class DriftDocument(Document, title="hcloud drift"):

@@ -17,7 +17,7 @@ from hcloud.views.tables import Figures
 if TYPE_CHECKING:
     from hcloud.live.collect import Orphan
     from hcloud.live.recover import RecoveryFindings
-    from hcloud.model.holdings.standing import LiveStatus, MachineGroup
+    from hcloud.model.holdings.standing import CountOffPlan, LiveStatus, MachineGroup
 
 
 def show_status(found: LiveStatus, terminal: Terminal) -> None:
@@ -39,6 +39,8 @@ def show_status(found: LiveStatus, terminal: Terminal) -> None:
         terminal.warn(
             f"{rented} planned until {found.planned_until} only: plan again, as fewer may be needed now ('hcloud plan')"
         )
+    for one in found.off_plan:
+        terminal.warn(_off_plan(one))
     if observed.open:
         terminal.warn(f"{counted(len(observed.open), 'request')} without a known outcome: the next apply settles them")
     if found.drift:
@@ -59,6 +61,14 @@ def _group(group: MachineGroup) -> tuple[str, ...]:
     price = "?" if group.hourly is None else f"{group.hourly:,.4f}"
     cells = (group.address or "-", group.instance_type, group.zone, group.state)
     return (*cells, str(group.count), price)
+
+
+def _off_plan(one: CountOffPlan) -> str:
+    beyond = one.running - one.planned
+    what = f"{beyond} too many" if beyond > 0 else f"{-beyond} too few"
+    mended = "'hcloud plan' shows what is to change, and 'hcloud apply' does it"
+    runs = f"{one.running} {'runs' if one.running == 1 else 'run'}"
+    return f"{one.address or '-'}: {runs}, and the plan wants {one.planned}: {what}; {mended}"
 
 
 def _orphan(one: Orphan) -> tuple[str, ...]:

@@ -300,5 +300,5 @@ def test_refusals_of_explain_and_simulate(tmp_path: Path, capsys: pytest.Capture
     journal = tmp_path / "x.journal"
     assert run(["simulate", "scenario:static", "--journal", str(journal), *NOW]) == 64
     assert "name one strategy" in capsys.readouterr().err
-    assert run(["simulate", "scenario:static", "-s", "SR", "--journal", str(tmp_path / "no" / "x"), *NOW]) == 1
+    assert run(["simulate", "scenario:static", "-s", "SR", "--journal", str(tmp_path / "no" / "x"), *NOW]) == 64
     assert "does not exist" in capsys.readouterr().err

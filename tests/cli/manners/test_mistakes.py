@@ -89,6 +89,32 @@ MISSPELT = [
 ]
 
 
+CONTRADICTIONS = [
+    ("status --cloud fake --json -o csv", "--json and --output csv name two forms"),
+    ("plan trace.csv --state there", "--state says what is remembered of a cloud, and none is named"),
+    ("plan trace.csv --provider aws --cloud fake:gcp", "the plan is for aws us-east-1"),
+    ("apply --resume --cloud fake", "--resume finishes a plan that was interrupted, and none is named"),
+    ("gc --cloud fake --ends 2", "--ends and --yes are of --delete"),
+    ("gc --cloud fake -y", "--ends and --yes are of --delete"),
+    ("operate status --watch --json", "--watch refreshes a screen"),
+    (
+        "operate run jobs.csv --cloud fake --engine none --plan plan.json --family m5",
+        "--family m5: the types are those",
+    ),
+    ("operate stop --force --keep-machines", "--force ends machines, and --keep-machines keeps them"),
+]
+
+
+@pytest.mark.parametrize(("line", "said"), CONTRADICTIONS)
+def test_flags_that_contradict_each_other_are_refused_and_none_wins_in_silence(
+    line: str, said: str, told: Told
+) -> None:
+    code, out, err = told(line)
+    assert (code, out) == (64, "")
+    assert said in err
+    assert not Path(".hcloud").exists()
+
+
 @pytest.mark.parametrize(("line", "code", "guess"), MISSPELT)
 def test_a_name_that_is_misspelt_is_answered_with_the_one_that_is_meant(
     line: str, code: int, guess: str, told: Told

@@ -105,9 +105,22 @@ def test_K3_text_without_end_is_refused_by_its_name(words: tuple[str, ...], caps
         assert any(w in said for w in why) or " is a plan of changes" in said or verb == ["validate"], said
 
 
+def _suffix(words: list[str]) -> str:
+    return SUFFIX.get(words[-1], ".html" if words[0] == "page" else ".svg" if words[0] == "workload" else "")
+
+
+@pytest.mark.parametrize("words", WRITERS, ids=" ".join)
+def test_a_folder_that_is_not_there_is_a_mistake_of_the_command_line(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """For some verbs it was a file that cannot be used: exit code 1, and another sentence."""
+    assert run([*words, f"none/result{_suffix(words)}"]) == 64
+    assert "folder none does not exist" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("words", WRITERS, ids=" ".join)
 def test_K9_nothing_is_written_to_a_pipe(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    suffix = SUFFIX.get(words[-1], ".html" if words[0] == "page" else ".svg" if words[0] == "workload" else "")
+    suffix = _suffix(words)
     os.mkfifo(f"pipe{suffix}")
     said = _refused([*words, f"pipe{suffix}"], capsys)
     assert Path(f"pipe{suffix}").is_fifo()

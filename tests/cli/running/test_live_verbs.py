@@ -20,6 +20,7 @@ from hcloud.fake.in_memory.file import go_on_from, keep
 from hcloud.fake.in_memory.memory import MemoryCloud
 from hcloud.readers.configuration.config import load_config
 from hcloud.store.files.crash import KILLED_EXIT
+from hcloud.store.states.codec import checksum
 from hcloud.usecases.live.ground import FAKE_FILE
 from hcloud.usecases.live.ground import place_of as usual_place
 
@@ -641,6 +642,47 @@ def test_status_says_when_what_is_rented_may_no_longer_be_needed(capsys: pytest.
     assert run(look) == 0
     assert "may be needed" not in said(capsys)[1]
     assert documented(look, capsys)[1]["planned_until"] > until
+
+
+def test_status_says_how_many_machines_run_beyond_the_plan_that_was_applied(capsys: pytest.CaptureFixture[str]) -> None:
+    """The state knew the digest of the plan, and no count: of machines that came by hand or stayed nobody heard."""
+    assert run(["apply", "-y"]) == 0
+    capsys.readouterr()
+    assert documented(["status"], capsys)[1]["off_plan"] == []
+
+    def change(cloud: MemoryCloud) -> None:
+        machines = {machine.instance_type: machine for machine in cloud.ledger.machines.values()}
+        for _ in range(2):
+            cloud.edit({"launch": "m5.large", "tags": machines["m5.large"].tags})
+        cloud.edit({"terminate": machines["m5.xlarge"].id})
+        cloud.clock.advance(600)
+
+    edited(change)
+    off_plan = documented(["status"], capsys)[1]["off_plan"]
+    assert off_plan == [
+        {"address": "batch", "running": 1, "planned": 2},
+        {"address": "web", "running": 6, "planned": 4},
+    ]
+    assert run(["status"]) == 0
+    told = said(capsys)[1]
+    assert "web: 6 run, and the plan wants 4: 2 too many; 'hcloud plan' shows" in told
+    assert "batch: 1 runs, and the plan wants 2: 1 too few" in told
+    assert run(["apply", "-y", "--ends", "2"]) == 0
+    capsys.readouterr()
+    assert documented(["status"], capsys)[1]["off_plan"] == []
+
+
+def test_of_a_state_of_before_no_machine_is_too_many(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["apply", "-y"]) == 0
+    assert run(["state", "pull"]) == 0
+    capsys.readouterr()
+    kept = Path(".hcloud/state.json")
+    document = json.loads(kept.read_text(encoding="utf-8"))
+    assert sum(document.pop("wanted").values()) == 6
+    kept.write_text(json.dumps({**document, "checksum": checksum(document)}), encoding="utf-8")
+    code, found = documented(["status"], capsys)
+    assert (code, found["off_plan"]) == (0, [])
+    assert sum(group["count"] for group in found["standing"]) == 6
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stdout
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -262,11 +263,15 @@ def test_a_disk_that_takes_no_bytes_keeps_nobody_from_asking(tmp_path: Path) -> 
     assert not [path for path in tmp_path.iterdir() if path.suffix == ".asked"]
 
 
-def interrupted(until_it: Callable[[], bool], *words: str) -> None:
+def _has_begun(name: str) -> bool:
+    return f"begin {name}" in ledger()
+
+
+def interrupted(until_it: Callable[[], bool], *words: str, by: int = signal.SIGINT) -> None:
     """Live work that somebody left."""
     running = controller(*words)
     until(lambda: until_it() or running.poll() is not None)
-    running.send_signal(signal.SIGINT)
+    running.send_signal(by)
     running.communicate(timeout=PATIENCE)
 
 
@@ -334,6 +339,28 @@ def test_jobs_that_are_due_later_are_not_forgotten_by_who_goes_on(
     else:
         assert ledger() == Counter(begun)
         assert "1 job not run, as 'drain' was asked for: late" in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.slow
+def test_jobs_of_every_file_that_the_work_was_given_outlast_a_kill(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The first one was remembered, and jobs of the second that were due later never ran. One that is gone is named."""
+    for name in ("c", "b", "a"):
+        jobs({name: (0, 1.5), f"late-{name}": (6, 0.1)})
+        Path("jobs.csv").rename(f"{name}.csv")
+    interrupted(lambda: bool(ledger()), "run", "a.csv", *RUN[2:])
+    for name in ("b", "c"):
+        interrupted(partial(_has_begun, name), "run", f"{name}.csv", *RUN[2:], by=signal.SIGKILL)
+    Path("c.csv").unlink()
+    Path("d.csv").write_text('id,command\nlate-b,"true"\n')
+    assert main.run(["operate", "run", "d.csv", "--plain", "--no-probe"]) == 64
+    assert "other commands for 1 job" in " ".join(capsys.readouterr().err.split())
+    assert main.run(["operate", "run", "--plain", "--no-probe"]) == 0
+    assert "c.csv: no such file of jobs" in " ".join(capsys.readouterr().err.split())
+    ran = ("a", "late-a", "b", "late-b", "c")
+    assert ledger() == Counter({f"{what} {name}": 1 for what in ("begin", "end") for name in ran})
+    assert not left()
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ from hcloud.errors import (
     UnknownOutcomeError,
 )
 from hcloud.fake.azure.operations import Style
-from hcloud.model.holdings.live import TAG_LINEAGE
+from hcloud.model.holdings.live import TAG_LINEAGE, MachineState
 from hcloud.providers.azure.provider import AzureCloud
 from on_azure.life import LAUNCH, POLL, DeadlyClock, Killed, ids, launched, nothing_is_left
 
@@ -127,6 +127,34 @@ def test_N6_ends_that_were_accepted_before_an_error_are_told_by_the_next_call(ri
     rig.later(15)
     assert {m.id: m.ended and int(m.ended.timestamp()) for m in cloud.look(made)} == asked
     assert {i: int(at.timestamp()) for i, at in cloud.terminate(made).ended.items()} == asked
+
+
+def _ends(rig: AzureRig) -> list[str]:
+    return [r.operation for r in rig.requests(mutating=True) if "Delete" in r.operation]
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_N6_an_end_that_was_accepted_before_a_kill_is_not_asked_for_again(rig: AzureRig, count: int) -> None:
+    """When it was accepted only that process knew. The next one asks for no second end and counts no machine that is on
+    its way out; without a time of its cloud it is charged until it is seen to be gone: never too little."""
+    made = launched(rig, count=2)
+    rig.faults({"operation_delay": 60, "end_delay": 60})
+    killed = AzureCloud(rig.cloud().settings, DeadlyClock(rig.fake.clock))
+    with pytest.raises(Killed):
+        killed.terminate(made[:count])
+    killed.close()
+    asked = len(_ends(rig))
+    assert asked == 1
+    cloud = AzureCloud(rig.cloud().settings, rig.fake.clock)
+    standing = [m.id for m in cloud.machines(LINEAGE) if m.state.is_live]
+    assert standing == sorted(made[count:])
+    assert not any(m.ended for m in cloud.look(made[:count]))
+    cloud.terminate(made[:count])
+    assert len(_ends(rig)) == asked
+    rig.later(120)
+    assert not cloud.look(made[:count]) or all(m.state is MachineState.ENDED for m in cloud.look(made[:count]))
+    assert [m.id for m in cloud.machines(LINEAGE) if m.state.is_live] == standing
+    cloud.close()
 
 
 @pytest.mark.parametrize("delay", [0, 30])

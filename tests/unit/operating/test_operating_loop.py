@@ -22,11 +22,12 @@ from hcloud.live.operating.loop import OperatingLoop
 from hcloud.model.running.decision import Decision
 from hcloud.model.running.event import BelowQos, Completion, Latency, Lost
 from hcloud.model.running.job import NewJobs, ServiceTarget, TargetKind
-from hcloud.model.running.note import Asked, ControllerStarted, Ended, JobTaken
+from hcloud.model.running.note import KEEPING, Asked, ControllerStarted, Ended, JobTaken
 from hcloud.model.workload import JobKind
 from hcloud.readers.jobs import JobsFile
 from hcloud.store.journals.journal import read_journal
 from hcloud.usecases.deciding.explaining.job import explain_job
+from hcloud.usecases.live.operate_requests import Requests
 from hcloud.usecases.live.operating.jobs_file import check_takes, keep
 from hcloud.usecases.live.operating.operate import FAKE_RHYTHM, fold_of, kept_limits
 
@@ -95,6 +96,22 @@ def test_a_file_of_other_jobs_is_refused_while_a_drain_is_not_over(tmp_path: Pat
     check_takes(None, tmp_path, fold, NewJobs((other,)))
     with pytest.raises(UsageError, match="takes no more jobs"):
         check_takes(theirs, tmp_path, fold, NewJobs((other,)))
+
+
+@pytest.mark.parametrize("what", ["drain", "stop", KEEPING])
+def test_a_file_of_other_jobs_is_refused_where_nobody_has_read_yet_that_the_work_is_to_end(
+    tmp_path: Path, what: str
+) -> None:
+    """Asked for while no controller worked: the next one took the file, read that first, and ran none of its jobs."""
+    fold = Fold(World.of(tmp_path / "j", [], "SR", 1).setup)
+    fold.take([JobTaken(1.0, job("a"))])
+    theirs, asked = JobsFile(tmp_path / "theirs.csv"), Requests(tmp_path / "requests")
+    asked.put("cancel", "a")
+    check_takes(theirs, tmp_path, fold, NewJobs((job("b"),)))
+    asked.put(what)
+    with pytest.raises(UsageError, match=f"takes no more jobs \\({what} was asked for\\)"):
+        check_takes(theirs, tmp_path, fold, NewJobs((job("b"),)))
+    assert [one.what for one in asked.new()] == ["cancel", what]
 
 
 KILLS = 100

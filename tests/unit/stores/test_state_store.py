@@ -12,7 +12,7 @@ import pytest
 from states import LINEAGE, OTHER_LINEAGE, a_conclusion, a_record, a_state, an_intent, written_twice
 
 from hcloud.control.ports import MendableStore
-from hcloud.errors import HcloudError, InputError
+from hcloud.errors import HcloudError, UsageError
 from hcloud.model.holdings.change import Slot
 from hcloud.model.holdings.state import Intent, State
 from hcloud.readers.configuration.config import load_config
@@ -35,7 +35,7 @@ def test_the_version_before_is_kept(tmp_path: Path) -> None:
 
 def test_the_directory_is_made_but_not_the_one_above(tmp_path: Path) -> None:
     assert FileStateStore(tmp_path / "a" / "b").load() is None
-    with pytest.raises(InputError, match="does not exist"):
+    with pytest.raises(UsageError, match="does not exist"):
         FileStateStore(tmp_path / "a" / "b").save(a_state())
 
 

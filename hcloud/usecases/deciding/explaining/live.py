@@ -107,10 +107,10 @@ def _comes_later(path: Path, job: str, order: JobOrder, fold: Fold) -> UsageErro
 
 
 def _ordered(path: Path, job: str, began: float) -> JobOrder | None:
-    """The job in the file of jobs that the work beside a journal was begun with, where that can be read."""
-    with suppress(OSError, HcloudError):
-        if (file := kept(path.parent)) is None:
-            return None
-        orders = FollowedFile(file, began).new().orders
-        return next((one for one in orders if one.id == job or one.id.startswith(f"{job}.")), None)
+    """The job in the files of jobs that the work beside a journal was given, where these can be read."""
+    for file in kept(path.parent):
+        with suppress(OSError, HcloudError):
+            for one in FollowedFile(file, began).new().orders:
+                if one.id == job or one.id.startswith(f"{job}."):
+                    return one
     return None

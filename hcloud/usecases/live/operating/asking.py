@@ -10,9 +10,8 @@ from hcloud.control.operating.harvested import GraphRecord, HarvestRecord
 from hcloud.control.operating.records import JobRecord
 from hcloud.control.operating.together import pieces_of
 from hcloud.errors import UsageError, did_you_mean
-from hcloud.usecases.live.operate_requests import Requests, directory_at, lock_of_work
+from hcloud.usecases.live.operate_requests import REQUESTS, Requests, directory_at, lock_of_work
 from hcloud.usecases.live.operating.looking import look
-from hcloud.usecases.live.operating.operate import REQUESTS
 
 ANSWER_SECONDS, LOOK_SECONDS = 5.0, 0.2  # ours
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -54,15 +54,21 @@ class NoMoreJobs:
 
 @dataclass(frozen=True, slots=True)
 class JobsAsked:
-    """Which jobs are to be run: a file (None: no more than are known), whether it is followed, when the work began,
-    which times of the file are counted from, whether it goes on now, and what says which jobs of several servers never
-    fit."""
+    """Which jobs are to be run: those of files (none: no more than are known), whether the last one was named now and
+    not before, whether they are followed, when the work began, which times of the files are counted from, whether it
+    goes on now, and what says which jobs of several servers never fit."""
 
-    file: JobsFile | None = None
+    files: Sequence[JobsFile] = ()
+    given: bool = False
     follow: bool = False
     began: float = 0.0
     goes_on: bool = False
     fits: Fits = field(default=lambda order, servers: "")
+
+    @property
+    def file(self) -> JobsFile | None:
+        """The one that was named last."""
+        return self.files[-1] if self.files else None
 
 
 def check_begins(directory: Path, files: tuple[Path | None, Path | None], engine: str | None, *, begun: bool) -> None:
@@ -164,8 +170,17 @@ def _exchange(here: LiveGround, directory: Path, jobs: JobsAsked) -> EngineParts
 
 
 def _source(jobs: JobsAsked) -> JobSource:
-    from hcloud.readers.jobs import FollowedFile
+    """The files of jobs. Raises InputError at once for the one that is named now."""
+    from hcloud.readers.jobs import FollowedFile, SeveralFiles, is_yaml
 
-    if (file := jobs.file) is None:
-        return NoMoreJobs()
-    return FollowedFile(file, jobs.began, follow=jobs.follow, fits=jobs.fits)
+    named = jobs.file if jobs.given else None
+    follows = [jobs.follow and (file is named or not is_yaml(file.path)) for file in jobs.files]
+    files = [
+        FollowedFile(file, jobs.began, follow=follow, fits=jobs.fits)
+        for file, follow in zip(jobs.files, follows, strict=True)
+    ]
+    if jobs.given:
+        files[-1].read()
+    if len(files) > 1:
+        return SeveralFiles(files)
+    return files[0] if files else NoMoreJobs()

@@ -1,4 +1,4 @@
-"""The file of jobs that live work was begun with: kept beside its journal, since jobs of it may be due later."""
+"""The files of jobs that live work was given: kept beside its journal, since jobs of them may be due later."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from hcloud.errors import UsageError
 from hcloud.model.running.job import NewJobs
 from hcloud.model.running.note import KEEPING
 from hcloud.readers.jobs import JobsFile
+from hcloud.usecases.live.operate_requests import REQUESTS, Requests
+from hcloud.whole_files import whole_file
 
-JOBS_FROM = "jobs.from"
+JOBS_FROM, SEPARATOR = "jobs.from", "\0\0"
 
 
 def jobs_file(path: Path | None, columns: str | None, *, of_jobs: bool) -> JobsFile | None:
@@ -25,28 +27,48 @@ def jobs_file(path: Path | None, columns: str | None, *, of_jobs: bool) -> JobsF
     return None if path is None else JobsFile(path, columns or "")
 
 
-def keep(file: JobsFile, directory: Path) -> None:
-    """Note it beside a journal."""
-    with suppress(OSError):
-        (directory / JOBS_FROM).write_text("\0".join((str(file.path.resolve()), file.columns)).rstrip("\0"))
+def files_of(given: JobsFile | None, directory: Path, fold: Fold | None) -> list[JobsFile]:
+    """The files of jobs: those that the work was given before (None: there is none that takes more), since jobs of them
+    may be due later, and at last the one that is given now."""
+    named = [] if given is None else [given]
+    if fold is None or (named and end_asked(directory, fold)):
+        return named  # with what ends it is refused, or ends the work
+    paths = [file.path.resolve() for file in named]
+    return [*(file for file in kept(directory) if file.path not in paths), *named]
 
 
-def kept(directory: Path) -> JobsFile | None:
-    """That which was noted beside a journal, where it is still there."""
-    place = directory / JOBS_FROM
-    path, _, columns = place.read_text().partition("\0") if place.is_file() else ("", "", "")
-    return JobsFile(Path(path), columns) if path and Path(path).is_file() else None
-
-
-def check_takes(file: JobsFile | None, directory: Path, fold: Fold, found: NewJobs) -> None:
-    """UsageError for the jobs of another file than work was begun with, where that was asked to end and takes none. The
-    same command again, as of whoever starts a controller that died, ends it."""
-    if file is None or fold.asked in ("", KEEPING) or not found.orders:
+def keep(file: JobsFile | None, directory: Path) -> None:
+    """Note it beside a journal, with those that were noted before."""
+    if file is None:
         return
-    begun = kept(directory)
-    is_same = begun is not None and begun.path == file.path.resolve()
-    if not is_same and not any(order.id in fold.known for order in found.orders):
+    mine = JobsFile(file.path.resolve(), file.columns)
+    files = [*(one for one in kept(directory) if one.path != mine.path), mine]
+    text = SEPARATOR.join("\0".join((str(one.path), one.columns)).rstrip("\0") for one in files)
+    with suppress(OSError), whole_file(directory / JOBS_FROM) as noted:
+        noted.write(text.encode())
+
+
+def kept(directory: Path) -> list[JobsFile]:
+    """Those that were noted beside a journal, the first one first."""
+    place = directory / JOBS_FROM
+    noted = place.read_text().split(SEPARATOR) if place.is_file() else []
+    return [JobsFile(Path(path), columns) for path, _, columns in (one.partition("\0") for one in noted) if path]
+
+
+def end_asked(directory: Path, fold: Fold) -> str:
+    """How somebody asked work to end, so that it takes no more jobs: also where no controller has read that yet. What
+    keeps machines holds until the next controller begins."""
+    return Requests(directory / REQUESTS).end or ("" if fold.asked == KEEPING else fold.asked)
+
+
+def check_takes(file: JobsFile | None, directory: Path, fold: Fold | None, found: NewJobs) -> None:
+    """UsageError for the jobs of another file than work was begun with (None: it begins now), where that was asked to
+    end and takes none. The same command again, as of whoever starts a controller that died, ends it."""
+    if file is None or fold is None or not (asked := end_asked(directory, fold)) or not found.orders:
+        return
+    is_known = file.path.resolve() in [one.path for one in kept(directory)]
+    if not is_known and not any(order.id in fold.known for order in found.orders):
         raise UsageError(
-            f"{directory}: the work there takes no more jobs ({fold.asked} was asked for), and is not over",
+            f"{directory}: the work there takes no more jobs ({asked} was asked for), and is not over",
             hint="'hcloud operate run' without a file ends it; then the file can begin new work",
         )

@@ -38,7 +38,7 @@ from hcloud.store.past_ends import past_of
 from hcloud.units import counted, counted_vcpus
 from hcloud.usecases.live.decide import Kernels, replay
 from hcloud.usecases.live.ground import LiveGround, local_types
-from hcloud.usecases.live.operate_requests import DIRECTORY, JOURNAL, Requests, alone
+from hcloud.usecases.live.operate_requests import DIRECTORY, JOURNAL, REQUESTS, Requests, alone
 from hcloud.usecases.live.operating.agents import agents_of
 from hcloud.usecases.live.operating.engine import (
     LOCAL_ENGINE,
@@ -54,10 +54,9 @@ from hcloud.usecases.live.operating.engine import (
 )
 from hcloud.usecases.live.operating.fake_machines import executed
 from hcloud.usecases.live.operating.harvest import BesideServices, harvest_terms
-from hcloud.usecases.live.operating.jobs_file import JOBS_FROM, check_takes, keep, kept
+from hcloud.usecases.live.operating.jobs_file import JOBS_FROM, check_takes, files_of, keep
 from hcloud.usecases.live.operating.setup import Policy, different, servers_that_fit, setup_for
 
-REQUESTS = "requests"
 NAMED = 5
 """Jobs that a message names."""
 LOCAL_RHYTHM = Rhythm(period=0.5, look=2.0, join=30.0, settled=0.0, first_backoff=1.0, longest_backoff=30.0, again=2.0)
@@ -127,8 +126,10 @@ def operating(here: LiveGround, asked: OperateRequest, kernels: Callable[[], Ker
             raise UsageError(why, hint="--pool N sets how many machines are reserved")
         made = kernels()
         session, untold = _session(setup, known, made, directory)
+        takes = origin.engine == LOCAL_ENGINE and asked.asked in ("", "drain")
         jobs = JobsAsked(
-            _jobs_of(directory, asked, origin, known),
+            files_of(asked.jobs, directory, None if known is None or not takes else fold),
+            asked.jobs is not None,
             follow,
             fold.began,
             known is not None,
@@ -136,11 +137,10 @@ def operating(here: LiveGround, asked: OperateRequest, kernels: Callable[[], Ker
         )
         world = open_engine(here, origin.engine, directory, jobs)
         first = _first_jobs(world.source, fold, goes_on=known is not None, given=asked.jobs is not None)
-        check_takes(asked.jobs, directory, fold, first)
+        check_takes(asked.jobs, directory, fold if known else None, first)
         _check_fits(() if known or origin.engine == SLURM_ENGINE else first.orders, setup)  # else it alone is refused
         harvest = harvest_terms(asked.beside, fold, setup, world, (first, origin.engine, follow))
-        if known is None:
-            _begin_anew(directory, asked.jobs)
+        _begin(directory, asked.jobs, anew=known is None)
         journal = LiveJournalFile(directory / JOURNAL, known.whole_bytes if known is not None else 0, check=lock.check)
         workers, agents = Workers(), None
         try:
@@ -177,7 +177,7 @@ def _first_jobs(source: JobSource, fold: Fold, *, goes_on: bool, given: bool) ->
             raise
         return NewJobs(closed=True)  # the file of before is damaged: told while the work goes on
     known = {order.id: fold.jobs[order.id].order.command for order in found.orders if order.id in fold.jobs}
-    others = [order.id for order in found.orders if known.get(order.id, order.command) != order.command]
+    others = [order.id for order in found.orders if known.setdefault(order.id, order.command) != order.command]
     if others and given:
         named = ", ".join(others[:NAMED]) + (", ..." if len(others) > NAMED else "")
         raise UsageError(
@@ -247,20 +247,16 @@ def _ends_its_machines(path: Path) -> str:
     return ""
 
 
-def _jobs_of(
-    directory: Path, asked: OperateRequest, origin: LiveOrigin, known: JournalContents | None
-) -> JobsFile | None:
-    """The file of jobs: the one that is asked for, else that which the work began with: jobs of it may be due later."""
-    if asked.jobs is not None or known is None or origin.engine != LOCAL_ENGINE or asked.asked not in ("", "drain"):
-        return asked.jobs
-    return kept(directory)
+def _begin(directory: Path, jobs: JobsFile | None, *, anew: bool) -> None:
+    """Keep where jobs are, and before ``anew`` begun work put aside what a finished one left."""
+    if anew:
+        _put_aside(directory)
+    keep(jobs, directory)
 
 
-def _begin_anew(directory: Path, jobs: JobsFile | None) -> None:
-    """Put a finished journal and the output of its jobs aside, and keep where the jobs of new work are."""
+def _put_aside(directory: Path) -> None:
+    """Put a finished journal and the output of its jobs aside, and forget where its jobs came from."""
     (directory / JOBS_FROM).unlink(missing_ok=True)
-    if jobs is not None:
-        keep(jobs, directory)
     path, output = directory / JOURNAL, directory / OUTPUT
     if path.exists() and path.stat().st_size:
         aside = segment(path)

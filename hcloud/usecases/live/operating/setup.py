@@ -63,6 +63,8 @@ def strategy_with(strategy: str | None, placement: str | None, watching: str | N
 
 def setup_for(here: LiveGround, policy: Policy) -> Setup:
     """Strategy, reserve and types. Raises UsageError where strategy and reserve do not fit."""
+    if policy.plan is not None and policy.families:
+        raise UsageError(f"--family {policy.families[0]}: the types are those of {policy.plan}", hint="leave one out")
     if policy.plan is not None:
         return _planned(here, policy, policy.plan)
     if here.is_local:
