@@ -101,7 +101,7 @@ def mapping(rules: Rules) -> None:
                 begins = ends
         return canvas
 
-    title = "Where a job goes (the small type offers 75 %; above 90% the wait is 60 s, else 2 s)"
+    title = "Where a job goes (the small type offers 75%; above 90% the wait is 60 s, else 2 s)"
     _write(Drawn(title, draw, f"{title}.", ""), "mapping")
 
 
