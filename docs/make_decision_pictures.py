@@ -88,7 +88,7 @@ def mapping(rules: Rules) -> None:
         canvas = Canvas(width, HEIGHT)
         classes = {name: f"p-c{at} p-fill p-h16" for at, name in enumerate(ACTIONS.values(), 1)}
         above = key(canvas, [(kind, name) for name, kind in classes.items()])
-        used = axis("utilisation of the reserve, % (soft limit 65 %)", (0.0, 100.0), 6, short_number)
+        used = axis("utilisation of the reserve, % (soft limit 65%)", (0.0, 100.0), 6, short_number)
         frame = framed(canvas, used, axis("quality the job needs, %", (0.0, 100.0), 6, short_number), above=above)
         for needed in range(0, 10_000, 250):
             wait = 2.0 if needed < 9_000 else 60.0
@@ -101,7 +101,7 @@ def mapping(rules: Rules) -> None:
                 begins = ends
         return canvas
 
-    title = "Where a job goes (the small type offers 75 %; above 90 % the wait is 60 s, else 2 s)"
+    title = "Where a job goes (the small type offers 75%; above 90% the wait is 60 s, else 2 s)"
     _write(Drawn(title, draw, f"{title}.", ""), "mapping")
 
 
@@ -125,7 +125,7 @@ def spot() -> None:
     panel = Panel(
         "", "lines", "share of the batch work that may be interrupted, %", "$ a month", marks, from_zero=False
     )
-    _save(panel, "spot", "What spot would save the shop (5.8 % of its work is batch)")
+    _save(panel, "spot", "What spot would save the shop (5.8% of its work is batch)")
 
 
 def classification() -> None:
@@ -141,7 +141,7 @@ def classification() -> None:
         row = classify_apps(request, datetime.now(UTC))[0].estimate.rows[Aspect.TOLERATED]
     rows = list(_scores(scores, row.columns, given))
     title = f"{known.app}: two scores given, the others predicted"
-    caption = "Pressure at which 5 % of the speed is lost (100: never); whiskers: the interval of a prediction."
+    caption = "Pressure at which 5% of the speed is lost (100: never); whiskers: the interval of a prediction."
     _write(bar_picture(title, Bars(rows), caption), "classification")
 
 

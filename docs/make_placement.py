@@ -63,15 +63,15 @@ def _table(words: list[str]) -> str:
 
 def _cells(loads: Sequence[tuple[str, dict[str, Any]]], *, sized: float | None) -> list[tuple[str, str]]:
     if len(loads) > 1:
-        return [(f"kept 95 % at load {at}", _mean(one["runs"], _kept)) for at, one in loads]
+        return [(f"kept 95% at load {at}", _mean(one["runs"], _kept)) for at, one in loads]
     runs = loads[0][1]["runs"]
     classes = [c["name"] for c in runs[0]["placement"]["by_duration"]]
-    cells = [("jobs that kept 95 %", _mean(runs, _kept)), ("5 % of jobs below", _mean(runs, _p5))]
+    cells = [("jobs that kept 95%", _mean(runs, _kept)), ("5% of jobs below", _mean(runs, _p5))]
     if "workflows" in runs[0]:
         cells[1:] = [
-            ("workflows that kept 95 %", _mean(runs, lambda run: 100 * run["workflows"]["kept_qos"])),
+            ("workflows that kept 95%", _mean(runs, lambda run: 100 * run["workflows"]["kept_qos"])),
             ("half took, s", _mean(runs, lambda run: run["workflows"]["seconds_p50"], "", 2)),
-            ("95 % took, s", _mean(runs, lambda run: run["workflows"]["seconds_p95"], "", 2)),
+            ("95% took, s", _mean(runs, lambda run: run["workflows"]["seconds_p95"], "", 2)),
         ]
     elif len(classes) > 1:
         cells[1:] = [(f"mean performance, {name}", _mean(runs, _of(name))) for name in classes]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 
 SECONDS_PER_HOUR = 3600
@@ -77,10 +78,22 @@ def counted_vcpus(number: float) -> str:
     return f"{number:g} vCPU" if number == 1 else f"{number:g} vCPUs"
 
 
+def and_last(names: Iterable[str], word: str = "and") -> str:
+    """Names in a row: ``a``, ``a and b``, ``a, b and c``."""
+    *first, last = names
+    return f"{', '.join(first)} {word} {last}" if first else last
+
+
+def some_of(names: Iterable[str], most: int) -> str:
+    """The first names of many, and how many more there are: ``a, b and 1,200 more``."""
+    listed = list(names)
+    more = f" and {len(listed) - most:,} more" if len(listed) > most else ""
+    return ", ".join(listed[:most]) + more
+
+
 def machines(counts: Mapping[str, int]) -> str:
     """So many of each type in words: ``4 x m7i.4xlarge and 1 x m7i.large``."""
-    *first, last = (f"{count:,} x {name}" for name, count in counts.items())
-    return f"{', '.join(first)} and {last}" if first else last
+    return and_last(f"{count:,} x {name}" for name, count in counts.items())
 
 
 def parse_decimal(text: str) -> Decimal:
@@ -108,6 +121,17 @@ def plain(amount: Decimal) -> str:
     """A decimal without exponent and without trailing zeros: what files and digests hold."""
     text = format(amount, "f")
     return text.rstrip("0").rstrip(".") or "0" if "." in text else text
+
+
+def percent(share: float | Decimal | None, *, sign: str = "", none: str = "-") -> str:
+    """A share to a tenth of a percent: ``12.5%``, with ``sign="+"`` also ``+12.5%``; ``none`` where there is none."""
+    written = none if share is None or math.isnan(share) else f"{share:{sign}z,.1%}"
+    return "0.0%" if written == "+0.0%" else written
+
+
+def short_percent(share: float | Decimal, places: int = 1) -> str:
+    """A share without trailing zeros, as sentences have it: ``95%``, ``2.5%``."""
+    return f"{share:.{places}%}".removesuffix("%").rstrip("0").rstrip(".") + "%"
 
 
 def format_money(amount: Decimal, places: int = 0) -> str:

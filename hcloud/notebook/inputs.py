@@ -19,6 +19,7 @@ from hcloud.notebook.results import BillResult, DemandResult, PlanResult
 from hcloud.planning.forecasting.demand import without_gpu_jobs
 from hcloud.readers.configuration.config import Loaded, WorkloadSection, load_config
 from hcloud.store.plan_file import is_plan_file
+from hcloud.units import and_last
 from hcloud.usecases.asked import moment
 from hcloud.usecases.deciding.own_fleet import (
     OpenedPlan,
@@ -92,8 +93,7 @@ def check_value(name: str, value: object, annotation: str) -> None:
     kinds = [_KINDS[part] for part in parts if part in _KINDS]
     if len(kinds) < len(parts) or any(kind.holds(value) for kind in kinds):
         return
-    *first, last = (kind.called for kind in kinds if kind.called != "None")
-    told = f"{', '.join(first)} or {last}" if first else last
+    told = and_last((kind.called for kind in kinds if kind.called != "None"), "or")
     raise UsageError(f"{name}={repr(value)[:60]}: must be {told}")
 
 

@@ -108,11 +108,6 @@ Missed = tuple[str, float | None, str]
 """Why an option was not taken: in words, by which margin, and its unit."""
 
 
-def percent(share: float) -> str:
-    """A share as people read it."""
-    return f"{100 * share:.1f}%".replace(".0%", "%")
-
-
 def quality(value: float) -> str:
     """A quality 0..9999 as a share."""
     return f"{value / SCALE:.2f}"

@@ -39,12 +39,12 @@ from hcloud.policy.facts import (
     Reason,
     Setup,
     fitting,
-    percent,
     quality,
     seconds,
 )
 from hcloud.policy.rule import Known, Rule, choice, share, switch
 from hcloud.policy.rules import Rules
+from hcloud.units import short_percent
 
 MAP_RESERVED, MAP_ON_DEMAND, MAP_RANDOM, MAP_QUALITY, MAP_STATIC, MAP_DYNAMIC = range(6)
 """What a kernel knows a mapping rule by; a journal's first line holds it."""
@@ -202,7 +202,8 @@ class StaticLimit(MappingRule, of="mapping", name="static-limit", mapping=MAP_ST
     @staticmethod
     def _told(setup: Setup, order: DecodedCommand, facts: DecisionFacts) -> str:
         side = "below" if order.margin > 0 else "not below"
-        return f"the pool is at {percent(facts.utilisation)}, {side} the limit of {percent(setup.rules.static_limit)}"
+        limit = short_percent(setup.rules.static_limit)
+        return f"the pool is at {short_percent(facts.utilisation)}, {side} the limit of {limit}"
 
     reasons: ClassVar = {
         BELOW_LIMIT: Reason("below-limit", SHARE_OF_POOL, _told),
@@ -234,14 +235,14 @@ class Dynamic(MappingRule, of="mapping", name="dynamic", mapping=MAP_DYNAMIC):
     def not_reserved(rules: Rules, now: Situation) -> Missed:
         used, hard = now.utilisation, rules.hard
         if used >= hard:
-            return f"the pool is at or above the hard limit ({percent(hard)})", used - hard, SHARE_OF_POOL
-        return f"the pool is at or above the soft limit ({percent(now.soft)})", used - now.soft, SHARE_OF_POOL
+            return f"the pool is at or above the hard limit ({short_percent(hard)})", used - hard, SHARE_OF_POOL
+        return f"the pool is at or above the soft limit ({short_percent(now.soft)})", used - now.soft, SHARE_OF_POOL
 
     @staticmethod
     def not_rented(rules: Rules, now: Situation) -> Missed:
         if now.room and now.utilisation < now.soft:
             left = now.soft - now.utilisation
-            return f"the pool is below the soft limit ({percent(now.soft)})", left, SHARE_OF_POOL
+            return f"the pool is below the soft limit ({short_percent(now.soft)})", left, SHARE_OF_POOL
         if now.offered <= now.needed:
             compared = f"{quality(now.offered)} offered, {quality(now.needed)} needed"
             return f"its quality falls short: {compared}", (now.needed - now.offered) / SCALE, QUALITY
@@ -250,22 +251,22 @@ class Dynamic(MappingRule, of="mapping", name="dynamic", mapping=MAP_DYNAMIC):
     @staticmethod
     def _pool(setup: Setup, facts: DecisionFacts) -> str:
         rules, used = setup.rules, facts.utilisation
-        soft, hard = percent(facts.soft), percent(rules.hard)
+        soft, hard = short_percent(facts.soft), short_percent(rules.hard)
         if setup.pool == 0:
             return "nothing is reserved"
         if used >= rules.hard:
-            return f"the pool is at {percent(used)}, at or above the hard limit ({hard})"
+            return f"the pool is at {short_percent(used)}, at or above the hard limit ({hard})"
         if used >= facts.soft:
-            return f"the pool is at {percent(used)}, between the soft ({soft}) and the hard limit ({hard})"
-        return f"the pool is at {percent(used)}, below the soft limit ({soft}), but no reserved server has room"
+            return f"the pool is at {short_percent(used)}, between the soft ({soft}) and the hard limit ({hard})"
+        return f"the pool is at {short_percent(used)}, below the soft limit ({soft}), but no reserved server has room"
 
     @staticmethod
     def _below(_setup: Setup, _order: DecodedCommand, facts: DecisionFacts) -> str:
-        return f"the pool is at {percent(facts.utilisation)}, below the soft limit ({percent(facts.soft)})"
+        return f"the pool is at {short_percent(facts.utilisation)}, below the soft limit ({short_percent(facts.soft)})"
 
     @staticmethod
     def _offer(setup: Setup, order: DecodedCommand, facts: DecisionFacts) -> str:
-        level, needed = percent(1 - setup.rules.guarantee), quality(facts.needed)
+        level, needed = short_percent(1 - setup.rules.guarantee), quality(facts.needed)
         offered = f"quality {quality(facts.needed + order.margin * SCALE)}"
         how = f"reaches {offered} in {level} of samples" if facts.measured else f"is expected to reach {offered}"
         return f"{Dynamic._pool(setup, facts)}; on-demand {fitting(setup, facts)} {how}, the job needs {needed}"

@@ -16,14 +16,13 @@ from hcloud.policy.facts import (
     Missed,
     Reason,
     Setup,
-    percent,
     quality,
     seconds,
 )
 from hcloud.policy.mapping import MappingRule, Situation, choose
 from hcloud.policy.registry import RULES
 from hcloud.policy.repair import AUTOSCALE
-from hcloud.units import counted_vcpus
+from hcloud.units import counted_vcpus, short_percent
 
 RESERVED_POOL = "reserved pool"
 """What the reserve is called among the options of a job."""
@@ -152,7 +151,8 @@ def _suffering(setup: Setup, order: DecodedCommand, _facts: DecisionFacts) -> Wo
         return "yields", None, "", "it is best effort, and a job that is below its target needs what it has"
     level, done = setup.rules.monitor_level, order.margin
     if order.what == codes.MOVE and order.reason == codes.MAKES_ROOM:
-        why = f"a neighbour runs at {percent(done)} of its target, below {percent(level)}, and suffers less without it"
+        why = f"a neighbour runs at {short_percent(done)} of its target, below {short_percent(level)},"
+        why += " and suffers less without it"
         return "makes-room", level - done, "share of performance", why
     then = "it gets more of its server" if order.what == codes.ENLARGE else "it is moved"
     if order.what == codes.MOVE and order.reason == codes.MISCLASSIFIED:
@@ -162,7 +162,7 @@ def _suffering(setup: Setup, order: DecodedCommand, _facts: DecisionFacts) -> Wo
     if order.what == codes.ADD_SERVER:
         then = "it gets another server beside those that it has"
     promised = "its target" if setup.rules.watching else "its performance in isolation"
-    why = f"it runs at {percent(done)} of {promised}, below {percent(level)}; {then}"
+    why = f"it runs at {short_percent(done)} of {promised}, below {short_percent(level)}; {then}"
     return "below-qos", level - done, "share of performance", why
 
 
@@ -176,12 +176,13 @@ def _shrinking(setup: Setup, order: DecodedCommand, _facts: DecisionFacts) -> Wo
     if setup.rules.watching == AUTOSCALE:
         return _by_use(setup.rules.above, order.margin, "below", "it gives back the server that it got last")
     most = setup.rules.above
-    why = f"it could do {percent(order.margin)} of its target, above {percent(most)}; others get what it does not need"
+    why = f"it could do {short_percent(order.margin)} of its target, above {short_percent(most)};"
+    why += " others get what it does not need"
     return "above-target", order.margin - most, "times the target", why
 
 
 def _by_use(limit: float, rate: float, side: str, then: str) -> Words:
-    why = f"its processors are {percent(1 / rate)} in use, {side} {percent(1 / limit)}; {then}"
+    why = f"its processors are {short_percent(1 / rate)} in use, {side} {short_percent(1 / limit)}; {then}"
     return "busy" if side == "above" else "idle", abs(1 / rate - 1 / limit), "share in use", why
 
 

@@ -11,7 +11,7 @@ from hcloud.model.holdings.live import Launch, Machine
 from hcloud.model.holdings.state import Intent, State
 from hcloud.planning.changes.recall import record_of, with_records
 from hcloud.planning.changes.standing import GRACE
-from hcloud.units import counted
+from hcloud.units import counted, some_of
 
 MOST_NAMED = 20  # ours: in a message
 
@@ -72,14 +72,9 @@ def _seen(ours: Sequence[Machine], others: Sequence[Machine], fitting: int) -> s
     told = [f"{counted(len(ours), 'machine')} of this state with {key}, {fitting} as ordered"] if ours else []
     if others:
         count = counted(len(others), "machine")
-        told.append(f"{count} with {key}, not tagged by hcloud and left alone: {_named(others)}")
+        named = some_of(sorted(m.id for m in others), MOST_NAMED)
+        told.append(f"{count} with {key}, not tagged by hcloud and left alone: {named}")
     return "; ".join([*(told or [f"no machine with {key} is running"]), "nothing else was ordered"])
-
-
-def _named(machines: Sequence[Machine]) -> str:
-    names = sorted(m.id for m in machines)
-    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    return ", ".join(names[:MOST_NAMED]) + more
 
 
 def remembering(machines: Sequence[Machine], intent: Intent) -> Callable[[State], State]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from decimal import Decimal
 from typing import Protocol, TypeVar
 
-from hcloud.units import HOURS_PER_YEAR
+from hcloud.units import HOURS_PER_YEAR, and_last
 
 HOURS_PER_DAY = 24
 FIRST_WEEKS = 4
@@ -98,5 +98,4 @@ def said_days(found: Iterable[Lasting]) -> str:
     days = sorted({one.starts_hour // HOURS_PER_DAY for one in found})
     if len(days) > NAMED_DAYS:
         return f"{len(days):,} days from day {days[0]:,} to {days[-1]:,}"
-    *first, last = (f"{day:,}" for day in days)
-    return f"day {', '.join(first)} and {last}" if first else f"day {last}"
+    return f"day {and_last(f'{day:,}' for day in days)}"

@@ -14,7 +14,7 @@ from hcloud.model.catalog import InstanceType
 from hcloud.model.plans.plan import Refusal
 from hcloud.model.requirement import requirement_of
 from hcloud.planning.fleets.candidates import Candidate
-from hcloud.units import counted
+from hcloud.units import counted, some_of
 
 if TYPE_CHECKING:
     from hcloud.model.workload import Floats, Jobs
@@ -98,5 +98,4 @@ def _jobs(required: Sequence[RequiredMachine]) -> str:
 
 
 def _texts(required: Sequence[RequiredMachine]) -> str:
-    more = f" and {len(required) - _NAMED:,} more" if len(required) > _NAMED else ""
-    return f"{', '.join(one.text for one in required[:_NAMED])}{more}"
+    return some_of((one.text for one in required), _NAMED)

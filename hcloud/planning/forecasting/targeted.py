@@ -21,6 +21,7 @@ from hcloud.model.target import GoalKind, JobTarget, TargetedSize
 from hcloud.planning.forecasting.needs import HIGHEST, ApplicationNeed, RateSpan, SizePoint
 from hcloud.policy.records import Ints, Reals
 from hcloud.policy.sizes.allocation import Allocation, Choices, allocate, by_quality, efficiency_of
+from hcloud.units import some_of
 
 MOST_SERVERS = 10_000
 """Servers that one application may be given (ours)."""
@@ -308,7 +309,7 @@ def _check_types(need: ApplicationNeed, wholes: Mapping[str, ServerShare]) -> No
     if any(name in need.types for name in wholes):
         return
     smallest = min(wholes, key=lambda name: (wholes[name].vcpus, name), default="TYPE")
-    at_hand = ", ".join(sorted(wholes)[:5]) + (f" and {len(wholes) - 5} more" if len(wholes) > 5 else "")
+    at_hand = some_of(sorted(wholes), 5)
     known = f"it is known on {', '.join(sorted(need.types)[:5])}" if need.types else "it is known on none"
     raise EvidenceError(
         f"how fast {need.app} is on the types at hand is not known ({at_hand}; {known})",

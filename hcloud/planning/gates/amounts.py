@@ -6,14 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
+from functools import partial
 
 from hcloud.model.plans.figures import NOTHING, PlanFigures, PlanPart
 from hcloud.model.plans.gate import Check, Finding, GateRule, Status
 from hcloud.model.plans.held import by_day, fullest, mean_held
-from hcloud.units import cents, counted, format_money, plain, rate
+from hcloud.units import cents, counted, format_money, plain, rate, short_percent
 
 NAMED = 5  # ours: addresses that are named with a finding, the dearest first
-_PERCENT = Decimal(100)
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,8 +249,7 @@ def _cents(amount: Decimal) -> str:
     return format_money(cents(amount), 2)
 
 
-def _percent(share: Decimal) -> str:
-    return f"{plain((share * _PERCENT).quantize(Decimal('0.01')))}%"
+_percent = partial(short_percent, places=2)
 
 
 def _years(count: Decimal) -> str:

@@ -19,7 +19,7 @@ from hcloud.planning.strategies.choice import (
     quality_gap,
 )
 from hcloud.planning.strategies.operation import PLANNED
-from hcloud.units import format_money
+from hcloud.units import format_money, some_of
 
 SHOWN = 3
 
@@ -146,7 +146,7 @@ def how_sure(points: Sequence[OperatingPoint], chosen: OperatingPoint, target: O
     rivals = [p for p in doubtful if p != chosen]
     if not rivals:
         return f"not settled at {sure} after {runs} runs (operation.runs): it is open whether it keeps the target"
-    listed = ", ".join(map(named, rivals[:SHOWN])) + (f" and {len(rivals) - SHOWN} more" if len(rivals) > SHOWN else "")
+    listed = some_of(map(named, rivals), SHOWN)
     return f"not settled at {sure} after {runs} runs (operation.runs): more runs may turn to {listed}"
 
 

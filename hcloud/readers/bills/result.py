@@ -20,6 +20,7 @@ from hcloud.readers.bills.listed import has_list_cost, listed_use
 from hcloud.readers.bills.priced import PricedLines
 from hcloud.readers.bills.taken_off import TakenOff
 from hcloud.readers.prices.shipped.names import types
+from hcloud.units import some_of
 
 Floats = NDArray[np.float64]
 _CORRECTED = "hours of a kind of machine whose corrections exceed its use (counted as none)"
@@ -165,8 +166,7 @@ def _said(sums: BillSums, hours: BillHours) -> dict[str, int]:
             unpriced[kind.instance_type] = unpriced.get(kind.instance_type, 0) + total.rows
     if unpriced:
         names = sorted(unpriced, key=lambda name: (-unpriced[name], name))
-        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-        told = f"lines of types that the bundled price tables do not have: {', '.join(names[:_NAMED])}{more}"
+        told = f"lines of types that the bundled price tables do not have: {some_of(names, _NAMED)}"
         said[told] = sum(unpriced.values())
     if hours.spread:
         told = "lines of more than an hour, spread evenly over their hours"

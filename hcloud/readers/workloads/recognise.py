@@ -34,6 +34,7 @@ from hcloud.readers.workloads.tables.delimited import (
     is_of_machines,
     likely_units,
 )
+from hcloud.units import some_of
 
 PARQUET = b"PAR1"
 _COMPANIONS = (
@@ -233,15 +234,15 @@ def unknown_table(source: TraceFile, names: Sequence[str]) -> InputError:
     if "submit" in jobs and ("cores" in jobs or "id" in jobs or "memory" in jobs):
         given = as_option(jobs)
         told = f"say which holds it: --columns {given + ',' if given else ''}duration=NAME (or end=NAME)"
-        return _refusal(source, table, "duration", f"{told}; its columns: {_listed(names)}")
+        return _refusal(source, table, "duration", f"{told}; its columns: {some_of(names, _NAMES)}")
     if value is not None:
         given = as_option({mine: series[mine] for mine in ("name", value, "memory") if mine in series}, whole=True)
-        told = f"say which holds the times: --columns timestamp=NAME,{given}; its columns: {_listed(names)}"
+        told = f"say which holds the times: --columns timestamp=NAME,{given}; its columns: {some_of(names, _NAMES)}"
         return _refusal(source, "a series (machines)", "timestamp", told)
     told = (
         "of jobs say --columns submit=NAME,duration=NAME (or end=NAME), with cores=NAME, memory=NAME and id=NAME where"
         " it has them, of use over time --columns timestamp=NAME,value=NAME, with name=NAME of machines; its columns: "
-        f"{_listed(names)}"
+        f"{some_of(names, _NAMES)}"
     )
     return _refusal(source, table, "submit", told)
 
@@ -268,7 +269,7 @@ def _unknown_json(source: TraceFile) -> InputError:
         with json_as_text(source) as text:
             return unknown_table(text, header_names(text).names)
     return InputError(
-        f"{source.name}: is JSON of no format that is read; its keys: {_listed(keys) or 'none'}",
+        f"{source.name}: is JSON of no format that is read; its keys: {some_of(keys, _NAMES) or 'none'}",
         hint="JSON of CloudWatch, Prometheus, Google and Azure Monitor, sacct, condor_history and kubectl get pods is"
         f" read; {_FORMATS}",
     )
@@ -295,8 +296,3 @@ def _refusal(source: TraceFile, nearest: str, missing: str, told: str) -> InputE
 
 def _first_missing(names: Sequence[str], needed: Sequence[str]) -> str:
     return next((name for name in needed if name not in names), needed[-1])
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
-    return ", ".join(names[:_NAMES]) + more

@@ -29,7 +29,7 @@ from hcloud.model.workload import Jobs
 from hcloud.policy.registry import rule_of
 from hcloud.policy.renting import SmallestFitting
 from hcloud.sim.setup.fitting import Priced, held_by_some, largest_whole, smaller_ones, worth_reserving
-from hcloud.units import HOURS_PER_YEAR
+from hcloud.units import HOURS_PER_YEAR, some_of
 
 LEAST_RATIO, MOST_RATIO = 1e-6, 1e6
 MOST_VCPUS = 1 << 16
@@ -213,8 +213,7 @@ def _unknown(book: PriceBook, wanted: ShopChoice) -> UsageError:
     there = (wanted.provider, wanted.region, wanted.os, PurchaseOption.ON_DEMAND)
     names = {k.instance_type for k in book.offers if (k.provider, k.region, k.os, k.option) == there}
     families = sorted({t.family for (cloud, name), t in book.types.items() if cloud == there[0] and name in names})
-    more = f" and {len(families) - MOST_NAMED} more" if len(families) > MOST_NAMED else ""
-    sold = f"--family names others; sold there: {', '.join(families[:MOST_NAMED])}{more}"
+    sold = f"--family names others; sold there: {some_of(families, MOST_NAMED)}"
     listed = f"see 'hcloud pricing list --provider {wanted.provider} --region {wanted.region}'"
     fits = "is allowed" if "*" in wanted.patterns else f"matches {', '.join(wanted.patterns)}"
     return UsageError(

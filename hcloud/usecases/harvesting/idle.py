@@ -17,7 +17,7 @@ from hcloud.planning.forecasting.demand import TimeGrid, mean_in_use
 from hcloud.planning.forecasting.dividing import can_split
 from hcloud.planning.forecasting.idle import IdleHours, IdleUse, LeftByServices
 from hcloud.planning.settings import PlanSettings
-from hcloud.units import SECONDS_PER_HOUR, format_span
+from hcloud.units import SECONDS_PER_HOUR, format_span, some_of
 from hcloud.usecases.harvesting.opened import UseRequest, open_use
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ class AskIdle:
             guess = next((said for name in named if (said := did_you_mean(name, tenants))), "")
             raise InputError(
                 f"{self.opened.name}: has no tenant that is a service of {demand.provenance.name}"
-                f" ({_some(list(named))}); its tenants are {_some(list(tenants))}{guess}",
+                f" ({some_of(map(repr, named), NAMED)}); its tenants are {some_of(map(repr, tenants), NAMED)}{guess}",
                 hint="call the tenants as the trace calls the applications of its services: --servers servers.csv,"
                 " with the columns server, tenant and cores",
             )
@@ -220,8 +220,3 @@ def _memory_of_services(workload: Workload, demand: Demand) -> Floats:
     if isinstance(workload, Demand):
         return demand.memory * (1.0 - _per(demand.batch_cores, demand.cores))
     return in_steps(workload, np.flatnonzero(workload.kind != JobKind.BATCH), workload.memory, demand)
-
-
-def _some(names: list[str]) -> str:
-    shown = ", ".join(repr(name) for name in names[:NAMED])
-    return shown + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")

@@ -18,11 +18,10 @@ from hcloud.model.measured.profile import RESOURCES, UNKNOWN_SCORE, Aspect, Esti
 from hcloud.model.measured.seen import FittedVector, SeenRun
 from hcloud.model.workload import JobKind
 from hcloud.planning.forecasting.needs import need_of
-from hcloud.policy.facts import percent
 from hcloud.readers.applications.profiles import load_profile
 from hcloud.readers.configuration.config import Loaded
 from hcloud.store.profiles import save_profile
-from hcloud.units import counted
+from hcloud.units import counted, short_percent
 from hcloud.usecases.measuring.classify import BUNDLED, Solver, estimate_of, open_corpus, options_of
 from hcloud.usecases.measuring.profile_names import file_of
 from hcloud.usecases.measuring.profile_run import file_name
@@ -99,9 +98,8 @@ class LiveProfiles:
                 return None
             taken = seen.pressure[RESOURCES.index(guilty)]
             bears = taken * min(LOST / max(1.0 - seen.share, LOST), 1.0)
-            source = (
-                f"{LIVE}: {percent(seen.share)} of what was expected, {taken:.3g} points of pressure from neighbours"
-            )
+            share = f"{LIVE}: {short_percent(seen.share)} of what was expected"
+            source = f"{share}, {taken:.3g} points of pressure from neighbours"
             entry = Measured(bears, 0.0, max(taken, bears), 1, _when(seen), _machine([seen]), source)
             fitted = _with(profile, Aspect.TOLERATED, {guilty: entry})
             self._save(fitted, path)

@@ -34,6 +34,7 @@ from hcloud.readers.prices.shipped.bundled import load_bundled
 from hcloud.readers.prices.shipped.manifest import MANIFEST
 from hcloud.readers.prices.shipped.offers import LazyOffers
 from hcloud.store.prices import Choice, PriceStore
+from hcloud.units import some_of
 
 BUNDLED, USER = "bundled", "user"
 SHOWN_REGIONS = 12
@@ -178,8 +179,7 @@ def _check_regions(wanted: Filter) -> None:
             sellers = "" if len(providers) > 1 else f" of {providers[0]}"
             raise UsageError(
                 f"--region {region}: the price book has no such region{sellers}{_meant(region, known)}",
-                hint=f"regions it knows: {', '.join(sorted(known)[:SHOWN_REGIONS])}"
-                + (f" and {len(known) - SHOWN_REGIONS} more" if len(known) > SHOWN_REGIONS else ""),
+                hint=f"regions it knows: {some_of(sorted(known), SHOWN_REGIONS)}",
             )
 
 

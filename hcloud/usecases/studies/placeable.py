@@ -14,7 +14,7 @@ from hcloud.sim.setup.build import Setting, unplaceable
 from hcloud.sim.setup.fitting import held_by_some
 from hcloud.sim.setup.prepare import Tasks
 from hcloud.sim.setup.shop import Shop
-from hcloud.units import counted
+from hcloud.units import counted, some_of
 
 _NAMED = 8
 """Types that a hint lists."""
@@ -85,8 +85,7 @@ def _types_of(setting: Setting) -> str:
     kinds = range(len(setting.shop.types)) if rents else sorted({lot.kind for lot in setting.lots})
     shapes = [setting.shop.types[kind].shape for kind in kinds]
     named = [f"{s.name} ({float(s.vcpus):g} vCPU, {float(s.memory_gib):g} GiB)" for s in shapes]
-    more = f" and {len(named) - _NAMED:,} more" if len(named) > _NAMED else ""
-    return f"{', '.join(named[:_NAMED])}{more}"
+    return some_of(named, _NAMED)
 
 
 def check_placeable(jobs: Jobs, setting: Setting, tasks: Tasks) -> None:

@@ -14,7 +14,7 @@ from hcloud.planning.forecasting.needs import KEY, NO_PROFILE, ApplicationNeed, 
 from hcloud.planning.forecasting.target_jobs import fit_targets
 from hcloud.readers.applications.profiles import load_corpus
 from hcloud.readers.configuration.config import Loaded
-from hcloud.units import counted
+from hcloud.units import counted, some_of
 from hcloud.usecases.measuring.classify import BUNDLED, Solver, estimate_of, open_corpus, options_of
 
 NAMED = 5
@@ -41,7 +41,8 @@ def with_profiles(loaded: Loaded, workload: Workload) -> Workload:
     rest = len(workload) - fitted.profiled
     if not rest:
         return fitted.jobs
-    told = Modelled(counted(rest, "job"), f"{NO_PROFILE}: {_names(fitted.unprofiled)}", KEY)
+    named = some_of(fitted.unprofiled, NAMED) or "jobs that name no application"
+    told = Modelled(counted(rest, "job"), f"{NO_PROFILE}: {named}", KEY)
     origin = fitted.jobs.provenance
     return replace(fitted.jobs, provenance=replace(origin, modelled=(*origin.modelled, told)))
 
@@ -49,13 +50,6 @@ def with_profiles(loaded: Loaded, workload: Workload) -> Workload:
 def _needs(loaded: Loaded, profiles: Sequence[Profile]) -> list[ApplicationNeed]:
     options, corpus = options_of(Solver.RIDGE, None), _corpus(loaded.config.profiles.corpus, loaded)
     return [need_of(p, estimate_of(p, corpus, options)) for p in profiles]
-
-
-def _names(apps: tuple[str, ...]) -> str:
-    if not apps:
-        return "jobs that name no application"
-    more = f" and {len(apps) - NAMED} more" if len(apps) > NAMED else ""
-    return f"{', '.join(apps[:NAMED])}{more}"
 
 
 def _corpus(name: str, loaded: Loaded) -> Mapping[Aspect, Matrix]:

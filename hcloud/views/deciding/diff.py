@@ -9,7 +9,7 @@ from decimal import Decimal
 from rich.text import Text
 
 from hcloud.model.plans.difference import Effects, PartShift, PlanDifference, QualityShift, Shift
-from hcloud.units import counted, format_money
+from hcloud.units import counted, format_money, percent
 from hcloud.views.console import Terminal
 from hcloud.views.lines import point
 from hcloud.views.page.parts import KeyFigure, Page, PageSection
@@ -34,7 +34,7 @@ def headline(found: PlanDifference) -> str:
         return f"a first plan: {format_money(monthly.after)} a month{how}"
     before, after = (format_money(amount) for amount in (monthly.before, monthly.after))
     more = monthly.difference
-    share = f", {_percent(more / monthly.before)}" if monthly.before and more else ""
+    share = f", {percent(more / monthly.before, sign='+')}" if monthly.before and more else ""
     moved = f"{_money(more)}{share}" if more else "the same"
     return f"{before} → {after} a month{how} ({moved})"
 
@@ -125,7 +125,7 @@ def prices(found: PlanDifference) -> Figures:
     """Offers whose price moved, for one instance, with the days the prices are of."""
     rows = []
     for move in found.prices:
-        share = _percent(move.price.difference / move.price.before) if move.price.before else ""
+        share = percent(move.price.difference / move.price.before, sign="+") if move.price.before else ""
         days = " → ".join(dict.fromkeys(day or "-" for day in (move.day_before, move.day_after)))
         rows.append([move.address, _figure(move.price.before, 6), _figure(move.price.after, 6), share, days])
     names = ("offer", "$/h before", "after", "moved", "prices of")
@@ -181,10 +181,6 @@ def _money(amount: Decimal) -> str:
     return f"{'+' if amount > 0 else ''}{format_money(amount)}"
 
 
-def _percent(share: Decimal) -> str:
-    return f"{share * 100:+,.1f}%"
-
-
 def _quality_name(moved: QualityShift) -> str:
     return moved.name if moved.unit == "share" else f"{moved.name}, {moved.unit}"
 
@@ -205,7 +201,7 @@ def _moved(moved: QualityShift) -> str:
 
 def _of_unit(value: float, unit: str) -> str:
     if unit == "share":
-        return f"{100 * value:,.1f}%"
+        return percent(value)
     return f"{value:,.0f}" if unit == "$" else f"{value:,.2f}"
 
 

@@ -9,7 +9,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from hcloud.model.plans.gate import Finding, Level, Status, Verdict
-from hcloud.units import counted, harmless
+from hcloud.units import counted, harmless, some_of
 from hcloud.views.comment import LONGEST_CELL, VERDICT, fitting
 from hcloud.views.console import Terminal
 from hcloud.views.escaped import (
@@ -65,8 +65,7 @@ def told(finding: Finding) -> Iterator[str]:
     """What a rule found, where, why there is the rule, and what to do."""
     yield f"{finding.actual}; rule: {finding.allowed}"
     if finding.where:
-        more = len(finding.where) - NAMED
-        yield f"where: {', '.join(finding.where[:NAMED])}" + (f" and {more} more" if more > 0 else "")
+        yield f"where: {some_of(finding.where, NAMED)}"
     if finding.rule.why:
         yield f"why: {finding.rule.why}"
     if finding.advice:

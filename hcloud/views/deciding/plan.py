@@ -16,7 +16,7 @@ from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.plans.held import HOURS_PER_DAY, begun_later
 from hcloud.model.plans.plan import OWNED, Alternative, MixLine, Plan, Refusal, Risk, WhatIf
 from hcloud.planning.fleets.history import glimpsed, said_of_history
-from hcloud.units import HOURS_PER_YEAR, counted, format_age, format_duration, format_figure, format_money
+from hcloud.units import HOURS_PER_YEAR, counted, format_age, format_duration, format_figure, format_money, percent
 from hcloud.views.charts import figure
 from hcloud.views.comment import LONGEST_LINE, LONGEST_TEXT
 from hcloud.views.console import Terminal, plain_of
@@ -113,7 +113,7 @@ def _demand(plan: Plan, width: int) -> list[str | Text]:
 def _drawn(plan: Plan, width: int) -> list[str | Text]:
     w = plan.workload
     drawn = Text(sparkline(w.profile, width), style="cyan")
-    return [f"mean vCPUs over time, full height {figure(max(w.profile))}:", drawn] if drawn else []
+    return [f"mean vCPUs over time, from 0 to {figure(max(w.profile))}:", drawn] if drawn else []
 
 
 def sparkline(values: Sequence[float], width: int) -> str:
@@ -160,11 +160,7 @@ def horizon(plan: Plan) -> str:
 def _against(plan: Plan, option: Alternative) -> str:
     if option.name == plan.after.name or not plan.after.total:
         return ""
-    return _signed(float(option.versus_plan / plan.after.total))
-
-
-def _signed(share: float) -> str:
-    return f"{share:+.1%}" if abs(share) >= 0.0005 else "0.0%"
+    return percent(option.versus_plan / plan.after.total, sign="+")
 
 
 def proof(plan: Plan) -> Iterable[str]:
@@ -217,7 +213,7 @@ def said_of_risk(risk: Risk) -> str:
     spread = f"{format_money(risk.cost_p10)} to {format_money(risk.cost_p90)}"
     demand = ""
     if risk.demand_p10 is not None and risk.demand_p90 is not None:
-        less, more = (_signed(float(part) - 1) for part in (risk.demand_p10, risk.demand_p90))
+        less, more = (percent(part - 1, sign="+") for part in (risk.demand_p10, risk.demand_p90))
         demand = f" (demand {less} to {more}{_beyond(risk.demand_p10, risk.demand_p90)})"
     regret = f"p90 regret {format_money(risk.regret_p90)}"
     return f"80% of {risk.futures} simulated futures cost {spread}{demand}; {regret}"

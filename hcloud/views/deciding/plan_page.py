@@ -10,7 +10,7 @@ from hcloud.model.plans.held import begun_later, held_now
 from hcloud.model.plans.operation import Operation
 from hcloud.model.plans.plan import OWNED, Plan
 from hcloud.planning.fleets.history import glimpsed, said_of_history
-from hcloud.units import counted, format_age, format_money
+from hcloud.units import counted, format_age, format_money, some_of
 from hcloud.views.charts import figure
 from hcloud.views.deciding import plan_tables as tables
 from hcloud.views.deciding.operation import fleet_line, missed, said_of, simulated_line
@@ -94,10 +94,9 @@ def _decision(plan: Plan) -> str:
     if not bought:
         how = _how_rented(plan) or "on demand"
         return f"Committing to nothing {'now ' if later else ''}and renting {how}{later}"
-    parts = [f"{tables.instances(line.count)} × {line.instance_type} {label}" for label, line in bought[:SHOWN]]
-    more = f" and {len(bought) - SHOWN} more" if len(bought) > SHOWN else ""
+    parts = [f"{tables.instances(line.count)} × {line.instance_type} {label}" for label, line in bought]
     how = _how_rented(plan)
-    return f"Reserving {', '.join(parts)}{more}" + (f" and renting the rest {how}" if how else "") + later
+    return f"Reserving {some_of(parts, SHOWN)}" + (f" and renting the rest {how}" if how else "") + later
 
 
 def _how_rented(plan: Plan) -> str:

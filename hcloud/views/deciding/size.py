@@ -9,7 +9,16 @@ from itertools import groupby
 from hcloud.model.target import GoalKind, JobTarget, reached_share
 from hcloud.planning.forecasting.needs import RateSpan
 from hcloud.planning.forecasting.targeted import ServerShare, SizedAnswer, SizedApp, SizedServer, in_whole_runs
-from hcloud.units import HOURS_PER_MONTH, SECONDS_PER_HOUR, counted, counted_vcpus, format_money, format_span, machines
+from hcloud.units import (
+    HOURS_PER_MONTH,
+    SECONDS_PER_HOUR,
+    counted,
+    counted_vcpus,
+    format_money,
+    format_span,
+    machines,
+    some_of,
+)
 from hcloud.views.page.parts import PageSection
 from hcloud.views.tables import Figures
 
@@ -125,9 +134,8 @@ def notes(found: SizedApp) -> Iterator[str]:
             " profile), or state scale_out: linear in the target."
         )
     if found.sized.left_out:
-        *names, rest = (*sorted(found.sized.left_out)[:_NAMED], max(len(found.sized.left_out) - _NAMED, 0))
-        more = f" and {rest} more" if rest else ""
-        yield f"Left out, since the application was not measured there: {', '.join(map(str, names))}{more}."
+        names = some_of(sorted(found.sized.left_out), _NAMED)
+        yield f"Left out, since the application was not measured there: {names}."
     if found.market is not None:
         yield f"Prices on demand in {found.market.place}; the oldest is of {found.market.priced}."
     yield f"From {found.basis}."

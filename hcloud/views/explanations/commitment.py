@@ -8,10 +8,10 @@ from decimal import Decimal
 from hcloud.model.holdings.purchase import PurchaseItem, PurchasePlan
 from hcloud.model.plans.held import HOURS_PER_DAY, begun_later, held_now, most_held, said_days
 from hcloud.model.plans.plan import MixLine, Plan, Sizing
-from hcloud.units import counted, format_money, plain
+from hcloud.units import counted, format_money, percent, plain
 from hcloud.views.deciding.plan import horizon
 from hcloud.views.deciding.plan_tables import option_name
-from hcloud.views.explanations.explanation import Explanation, ExplanationLine, listed, percent
+from hcloud.views.explanations.explanation import Explanation, ExplanationLine, listed
 from hcloud.views.explanations.operation import beside
 from hcloud.views.explanations.plan import (
     said_of_flip,
@@ -66,13 +66,13 @@ def _why(plan: Plan, line: MixLine, size: Sizing | None) -> Iterator[str]:
         return
     if size.bought_as:
         yield f"counted in {size.address.split('/')[2]}, of which {size.count} are bought in larger sizes"
-    yield f"its break-even is {percent(float(size.pays_above))}; {said_of_use(size)}"
+    yield f"its break-even is {percent(size.pays_above)}; {said_of_use(size)}"
 
 
 def _why_unsized(plan: Plan, line: MixLine) -> Iterator[str]:
     """A reserve that changes has no one number that would be in use for one share of the time."""
     if line.break_even is not None:
-        yield f"its break-even is {percent(float(line.break_even))}"
+        yield f"its break-even is {percent(line.break_even)}"
     if begun_later(plan.purchases):
         now, most = (plain(most_held(lines, _vcpus)) for lines in (held_now(plan.purchases), plan.purchases))
         yield f"what is bought follows the demand planned for: {now} vCPUs now, at most {most} at once"

@@ -9,7 +9,7 @@ from textwrap import wrap
 
 from rich.text import Text
 
-from hcloud.units import harmless
+from hcloud.units import harmless, percent
 from hcloud.views.comment import LONGEST_TEXT
 from hcloud.views.console import Terminal
 from hcloud.views.escaped import BLANK, Written, markdown_document, md
@@ -93,14 +93,9 @@ def markdown(explanation: Explanation) -> Written:
     return markdown_document(rows)
 
 
-def percent(share: float) -> str:
-    """A share with one decimal, the way plans show it."""
-    return f"{share:.1%}"
-
-
 def share(part: Decimal, whole: Decimal) -> str:
     """The size of a part as a share of a whole."""
-    return percent(abs(float(part / whole))) if whole else "-"
+    return percent(abs(part / whole)) if whole else "-"
 
 
 def listed(clauses: Iterator[str]) -> tuple[str, ...]:

@@ -22,9 +22,9 @@ from hcloud.model.running.event import (
 )
 from hcloud.model.running.harvest_note import HarvestBeginning, HarvestOver, HarvestWaiting, HarvestYielding
 from hcloud.policy.codes import BY_COLOCATION, BY_LOAD, BY_MATCH, SCALE
-from hcloud.policy.facts import SECONDS, SHARE_OF_POOL, percent, quality
+from hcloud.policy.facts import SECONDS, SHARE_OF_POOL, quality
 from hcloud.policy.quality import HALF
-from hcloud.units import counted, counted_vcpus, format_span
+from hcloud.units import counted, counted_vcpus, format_span, short_percent
 from hcloud.views.explanations.explanation import Explanation, ExplanationLine, listed
 from hcloud.views.live.decision import time_text
 
@@ -88,7 +88,7 @@ def _ran(story: Story) -> str:
     for entry in reversed(story.afterwards):
         match entry:
             case Completion(performance=share):
-                return f"ran {place} at {percent(share)} of its performance in isolation"
+                return f"ran {place} at {short_percent(share)} of its performance in isolation"
             case Failed(code=code):
                 return f"ran {place} and failed with exit code {code}"
             case Cancelled():
@@ -106,8 +106,9 @@ def _there(story: Story) -> Iterator[str]:
         yield f"{counted(story.ahead.jobs, 'job')} waiting before it"
     servers = len(story.setup.reserve)
     yield (
-        f"{counted(servers, 'reserved server')} at {percent(now.utilisation)} (soft limit {percent(now.soft)},"
-        f" hard {percent(rules.hard)}), {'room' if now.room else 'no room'} for it"
+        f"{counted(servers, 'reserved server')} at {short_percent(now.utilisation)}"
+        f" (soft limit {short_percent(now.soft)},"
+        f" hard {short_percent(rules.hard)}), {'room' if now.room else 'no room'} for it"
     )
     if now.needed or now.offered:
         yield f"on demand offers a quality of {quality(now.offered)}, it needs {quality(now.needed)}"
@@ -178,7 +179,7 @@ def _missed(option: Declined) -> str:
 
 def _amount(margin: float, unit: str) -> str:
     if unit == SHARE_OF_POOL:
-        return f"{percent(margin)} of the pool"
+        return f"{short_percent(margin)} of the pool"
     return f"{margin:,.1f} s" if unit == SECONDS else f"{margin:.2f} {unit}"
 
 
@@ -188,7 +189,7 @@ def _said(turn: Turn) -> str:
         return f"{counted(more, 'reserved server')} more ({turn.at:.0f}): {turn.then}"
     if turn.unit == "share":
         side = "above" if turn.at >= turn.now else "at most"
-        return f"{turn.what} {side} {percent(turn.at)} instead of {percent(turn.now)}: {turn.then}"
+        return f"{turn.what} {side} {short_percent(turn.at)} instead of {short_percent(turn.now)}: {turn.then}"
     if turn.unit == "s":
         side = "above" if turn.at > turn.now else "at most"
         return f"{turn.what} {side} {turn.at:,.1f} s instead of {turn.now:,.1f} s: {turn.then}"

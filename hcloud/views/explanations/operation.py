@@ -9,16 +9,17 @@ from hcloud.model.plans.operation import OperatingPoint, Operation
 from hcloud.model.plans.plan import Plan
 from hcloud.planning.strategies.choice_reasons import named
 from hcloud.planning.strategies.flips_of_target import higher_target, lower_budget, lower_target, next_best
-from hcloud.units import format_money, format_span
-from hcloud.views.explanations.explanation import Explanation, ExplanationLine, listed, percent, share
+from hcloud.units import format_money, format_span, percent
+from hcloud.views.explanations.explanation import Explanation, ExplanationLine, listed, share
 
 
 def explain_operation(plan: Plan, operation: Operation, against: Iterator[str]) -> Explanation:
     """Why it is run like that; ``against`` is what speaks against the plan besides."""
     chosen = operation.chosen
     saved = operation.baseline.monthly - chosen.monthly
+    who = f"{named(chosen)} {operation.reserved_type}" if chosen.reserve else f"{chosen.strategy} with nothing"
     answer = (
-        f"run {named(chosen)} {operation.reserved_type} reserved: {format_money(chosen.monthly)} a month,"
+        f"run {who} reserved: {format_money(chosen.monthly)} a month,"
         f" {percent(chosen.kept_qos.mean)} of jobs keep their performance"
     )
     lines = (

@@ -8,10 +8,19 @@ from decimal import Decimal
 from hcloud.model.plans.held import begun_later, held_now
 from hcloud.model.plans.plan import OWNED, Alternative, Flip, Lever, MixLine, Plan, Refusal, Sizing
 from hcloud.planning.explanations.asked import SubjectMatch
-from hcloud.units import SECONDS_PER_HOUR, counted, format_age, format_duration, format_money, format_span, plain
+from hcloud.units import (
+    SECONDS_PER_HOUR,
+    counted,
+    format_age,
+    format_duration,
+    format_money,
+    format_span,
+    percent,
+    plain,
+)
 from hcloud.views.deciding.plan import horizon
 from hcloud.views.deciding.plan_tables import option_name
-from hcloud.views.explanations.explanation import Explanation, ExplanationLine, listed, percent, share
+from hcloud.views.explanations.explanation import Explanation, ExplanationLine, listed, share
 from hcloud.views.explanations.operation import explain_operation, explain_point
 
 OLD_DAYS = 30  # ours: as apply and commit refuse by default
@@ -251,7 +260,7 @@ def _use_for(plan: Plan, refusal: Refusal) -> Iterator[str]:
     """The use above which a commitment pays beside the use that the instances have."""
     if refusal.pays_above is None:
         return
-    pays = percent(float(refusal.pays_above))
+    pays = percent(refusal.pays_above)
     never = f": never within {horizon(plan)}" if refusal.pays_above > 1 else ""
     yield f"its break-even against on demand is {pays}{never}"
     mine = [s for s in plan.sizing if s.address.split("/")[2] == refusal.address.split("/")[2]]
@@ -303,11 +312,11 @@ def _other_plan(plan: Plan, other: Alternative) -> tuple[str, tuple[ExplanationL
 def _uses(plan: Plan) -> Iterator[str]:
     for size in plan.sizing:
         counting = "counted in " if size.bought_as else ""
-        pays = percent(float(size.pays_above))
+        pays = percent(size.pays_above)
         yield f"{counting}{_type(size.address)}: {said_of_use(size)}; break-even {pays}"
 
 
 def said_of_use(size: Sizing) -> str:
     """How much of the time the last instance of a commitment is needed, and the one after it would be."""
-    last, following = (percent(float(share)) for share in (size.last_use, size.next_use))
+    last, following = (percent(share) for share in (size.last_use, size.next_use))
     return f"instance {size.count} is in use {last} of the time, the next {following}"

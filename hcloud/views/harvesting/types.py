@@ -11,7 +11,7 @@ from hcloud.harvest.classes import UseClass
 from hcloud.harvest.results import OpenedUse, TypedUse
 from hcloud.harvest.typing import PATTERNS
 from hcloud.model.workload import DATES_FROM
-from hcloud.units import counted, format_duration
+from hcloud.units import counted, format_duration, some_of
 from hcloud.views.page.parts import PageSection
 from hcloud.views.tables import Figures
 
@@ -120,10 +120,10 @@ def _missing(opened: OpenedUse) -> Iterator[str]:
     histories, file = opened.histories, "the servers" if opened.servers is None else opened.servers.file
     if histories.left_out:
         told = [f"{t.name} ({t.missing:.0%} missing)" for t in histories.left_out]
-        yield f"Left out, too many gaps: {_some(told)}."
+        yield f"Left out, too many gaps: {some_of(told, _NAMED)}."
     if opened.without_history:
         several = counted(len(opened.without_history), "tenant")
-        yield f"{several} of {file} without a history, not typed: {_some(opened.without_history)}."
+        yield f"{several} of {file} without a history, not typed: {some_of(opened.without_history, _NAMED)}."
     if alone := _servers_alone(opened):
         yield (
             f"{counted(alone, 'server')} of {file} without a history beside others of their tenants with"
@@ -133,7 +133,7 @@ def _missing(opened: OpenedUse) -> Iterator[str]:
         told = [f"{one.name} ({one.tenant}, {one.missing:.1%} missing)" for one in histories.with_gaps]
         yield (
             f"{counted(len(told), 'server')} with gaps: the use of the tenant is the mean of its other servers there:"
-            f" {_some(told)}."
+            f" {some_of(told, _NAMED)}."
         )
 
 
@@ -153,8 +153,3 @@ def _servers_alone(opened: OpenedUse) -> int:
         return 0
     typed = [servers.tenants.names.index(name) for name in histories.tenants]
     return int(np.isin(servers.tenants.of, typed).sum()) - int(histories.servers.sum())
-
-
-def _some(names: Sequence[str]) -> str:
-    more = len(names) - _NAMED
-    return ", ".join(names[:_NAMED]) + (f" and {more:,} more" if more > 0 else "")

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from hcloud import __version__
 from hcloud.model.holdings.change import Action, Base, Change, ChangeSet, How
-from hcloud.units import counted, harmless
+from hcloud.units import counted, harmless, some_of
 from hcloud.views.comment import LONGEST_LINE, LONGEST_TEXT
 from hcloud.views.console import Terminal
 from hcloud.views.escaped import BLANK, Markdown, md
@@ -105,10 +105,7 @@ def _lines(change: Change, row: Sequence[str], widths: Sequence[int], width: int
 
 def named(ids: tuple[str, ...]) -> str:
     """The first ids of some machines in brackets, and how many more there are."""
-    if not ids:
-        return ""
-    more = f" and {len(ids) - NAMED} more" if len(ids) > NAMED else ""
-    return f" ({', '.join(ids[:NAMED])}{more})"
+    return f" ({some_of(ids, NAMED)})" if ids else ""
 
 
 def dollars(amount: Decimal) -> str:

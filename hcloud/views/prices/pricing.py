@@ -11,7 +11,7 @@ from hcloud.catalog.intake import Intake
 from hcloud.catalog.table import COLUMNS, offer_cells
 from hcloud.model.catalog import InstanceType, Offer, OfferKey, QuarantinedPrice
 from hcloud.model.prices import PriceChange, PriceComparison, PriceLine, PriceWarning, TypeScreen, Verification
-from hcloud.units import counted, counted_vcpus, plain, rate
+from hcloud.units import counted, counted_vcpus, percent, plain, rate
 from hcloud.views.console import Terminal
 from hcloud.views.deciding.plan_tables import SHORT
 from hcloud.views.escaped import Written, csv_document
@@ -36,7 +36,7 @@ def show_listing(lines: Sequence[PriceLine], terminal: Terminal, limit: int) -> 
         key = line.offer.key
         cells = {"cloud": str(key.provider), "region": key.zone or key.region}
         words = (*(cells[name] for name in leading), f"{key.instance_type}{_special(key)}", _purchase(key))
-        rows.append((*words, *_figures(line), _share(line.discount), *_age(line)))
+        rows.append((*words, *_figures(line), percent(line.discount, none=""), *_age(line)))
     numbers = frozenset(range(len(leading) + 2, len(names)))
     terminal.show(Figures(names, rows, numbers, title))
     if any(line.offer.origin.derived for line in shown):
@@ -52,8 +52,8 @@ def show_type_screen(screen: TypeScreen, terminal: Terminal) -> None:
     terminal.show(Text(_headline(lines[0])), "")
     names = ("purchase option", *_FIGURES, "off", "break even", "age", "")
     rows = [
-        (_purchase(o.key) + _special(o.key), *_figures(line), _share(line.discount), _share(line.break_even),
-         *_age(line))
+        (_purchase(o.key) + _special(o.key), *_figures(line), percent(line.discount, none=""),
+         percent(line.break_even, none=""), *_age(line))
         for line in lines if (o := line.offer)
     ]  # fmt: skip
     terminal.show(Figures(names, rows, frozenset(range(1, len(names)))))
@@ -165,10 +165,6 @@ def _figures(line: PriceLine) -> tuple[str, str, str]:
     return f"{offer.hourly:.4f}" if offer.hourly else "", upfront, f"{offer.effective_hourly:.4f}"
 
 
-def _share(share: Decimal | None) -> str:
-    return "" if share is None else f"{share:.1%}"
-
-
 def _age(line: PriceLine) -> tuple[str, str]:
     return f"{line.age_days}d", DERIVED if line.offer.origin.derived else ""
 
@@ -184,7 +180,7 @@ def _effective(offer: Offer | None) -> str:
 def _percent(change: PriceChange) -> str:
     if change.ratio is None:
         return ""
-    return f"{change.ratio:+.1%}" if abs(change.ratio) >= _SHOWN_RATIO else "<0.1%"
+    return percent(change.ratio, sign="+") if abs(change.ratio) >= _SHOWN_RATIO else "<0.1%"
 
 
 def _show_refused(refused: Sequence[QuarantinedPrice], terminal: Terminal, file: str = "") -> None:

@@ -12,11 +12,11 @@ from hcloud.model.catalog import PurchaseOption
 from hcloud.model.report import Charge
 from hcloud.planning.reports.report import Dimension, Report, grouped, key_of
 from hcloud.planning.reports.savings import coverage, savings
-from hcloud.units import format_money
+from hcloud.units import format_money, percent
 from hcloud.views.page.drawn import Drawn
 from hcloud.views.page.panels import Panel, PanelGroup, SeriesMark, panels
 from hcloud.views.page.parts import KeyFigure, Page, PageSection
-from hcloud.views.reports.report import SOURCES, money, percent, span_text
+from hcloud.views.reports.report import SOURCES, money, span_text
 
 OWN = {str(PurchaseOption.ON_DEMAND): "p-rent", str(PurchaseOption.SPOT): "p-best"}
 COMMITTED = ("p-reserve", "p-idle", "p-other")

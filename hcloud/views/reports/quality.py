@@ -7,7 +7,7 @@ from decimal import Decimal
 from hcloud.model.plans.operation import Band, OperatingPoint
 from hcloud.planning.reports.accuracy import Accuracy, ComparedFigure, CostEffects
 from hcloud.planning.reports.quality import GroupQuality, QualityReport
-from hcloud.units import counted, format_span
+from hcloud.units import counted, format_span, percent
 from hcloud.views.page.parts import Page, PageSection
 from hcloud.views.tables import Figures
 
@@ -105,7 +105,7 @@ def accuracy_sections(accuracy: Accuracy) -> tuple[PageSection, ...]:
     words = (
         f"plan {accuracy.plan} against {accuracy.source},"
         f" {span}: {amount(first.predicted, first.unit)} predicted,"
-        f" {amount(first.actual, first.unit)} actual ({_error(first)})"
+        f" {amount(first.actual, first.unit)} actual ({percent(first.error, sign='+')})"
     )
     return (
         PageSection("Accuracy", (words,), tables=(_compared(accuracy.figures),), notes=accuracy.notes),
@@ -122,7 +122,7 @@ def _compared(figures: tuple[ComparedFigure, ...]) -> Figures:
             _bare(f.predicted, f.unit),
             _interval(f),
             _bare(f.actual, f.unit),
-            _error(f),
+            percent(f.error, sign="+"),
             NONE if f.inside is None else "yes" if f.inside else "no",
         )
         for f in figures
@@ -153,10 +153,6 @@ def amount(value: Decimal | None, unit: str) -> str:
     if value is None:
         return NONE
     return f"${_bare(value, unit)}{unit[1:]}" if unit.startswith("$") else f"{_bare(value, unit)} {UNITS[unit]}"
-
-
-def _error(figure: ComparedFigure) -> str:
-    return NONE if figure.error is None else f"{float(figure.error):+.1%}"
 
 
 def _effects(found: CostEffects) -> Figures:
@@ -190,11 +186,6 @@ def report_page(title: str, sections: tuple[PageSection, ...]) -> Page:
     lead = sections[0].words[:1]
     first = PageSection(sections[0].heading, sections[0].words[1:], tables=sections[0].tables, notes=sections[0].notes)
     return Page(title, lead, (first, *sections[1:]))
-
-
-def percent(share: float) -> str:
-    """A share as people read it."""
-    return f"{share:.1%}"
 
 
 def _hundred(share: float | None) -> str:

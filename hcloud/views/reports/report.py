@@ -10,7 +10,7 @@ from decimal import Decimal
 from hcloud.model.report import Costs
 from hcloud.planning.reports.report import ChargeGroup, Dimension, Report, ReportSource, grouped, shown, to_cents
 from hcloud.planning.reports.savings import CommitmentUse, Coverage, Savings, against, as_of, coverage, savings, uses
-from hcloud.units import cents, format_money
+from hcloud.units import cents, format_money, percent
 from hcloud.views.console import Terminal
 from hcloud.views.page.parts import PageSection
 from hcloud.views.tables import NARROW_GAP, Figures
@@ -133,7 +133,7 @@ def _four(costs: Costs) -> tuple[str, ...]:
 def _counterfactuals(report: Report) -> Iterator[Figures]:
     effective = cents(report.costs.effective)
     rows = [("as reported", money(effective), "")]
-    rows += [(one.name, money(cents(one.dollars)), _signed(more, effective)) for one, more in against(report)]
+    rows += [(one.name, money(cents(one.dollars)), _against(more, effective)) for one, more in against(report)]
     if report.counterfactuals:
         yield Figures(("for the same use", "$", "difference"), rows, frozenset((1, 2)))
 
@@ -179,19 +179,14 @@ def money(amount: Decimal) -> str:
     return format_money(amount, 2)
 
 
-def percent(share: Decimal | None) -> str:
-    """A share to a tenth of a percent; a dash where there is none."""
-    return "-" if share is None else f"{share * 100:z.1f}%"
-
-
 def hours_text(hours: Decimal) -> str:
     """Machine-hours to a tenth."""
     return f"{hours:,.1f}"
 
 
+def _against(more: Decimal, whole: Decimal) -> str:
+    return percent(more / whole, sign="+") if whole else ""
+
+
 def _share(part: Decimal, whole: Decimal) -> str:
     return percent(part / whole) if whole else ""
-
-
-def _signed(more: Decimal, whole: Decimal) -> str:
-    return f"{more / whole * 100:+.1f}%" if whole else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hcloud.sim.outcomes.comparison import ComparedStrategy, StrategyComparison, dollars_per_hour, kept_qos
 from hcloud.sim.outcomes.interval import Interval
-from hcloud.units import counted
+from hcloud.units import and_last, counted
 
 _NAMED = 4
 
@@ -23,8 +23,7 @@ def as_cheap_by_chance(comparison: StrategyComparison, best: ComparedStrategy) -
     if not alike:
         return ""
     more = [f"{len(alike) - _NAMED} others"] if len(alike) > _NAMED + 1 else []
-    *first, last = [*alike[: _NAMED if more else len(alike)], *more]
-    named = f"{', '.join(first)} and {last}" if first else last
+    named = and_last([*alike[: _NAMED if more else len(alike)], *more])
     return f"{named} may cost as little: {counted(len(comparison.seeds), 'seed')} are too few to tell"
 
 

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from hcloud.planning.strategies.promised import AllSampled, PromisedPlacement
 from hcloud.policy.placing.promise import LOOKS_A_CANDIDATE
-from hcloud.units import counted
+from hcloud.units import counted, short_percent
 from hcloud.views.console import Terminal
 from hcloud.views.escaped import Written
 from hcloud.views.lines import point
@@ -62,11 +62,7 @@ def _of(chance: float) -> tuple[int, int]:
 
 
 def _part(quality: float) -> str:
-    return _PARTS.get(quality) or _percent(1 - quality)
-
-
-def _percent(share: float) -> str:
-    return f"{round(share * 100, _DIGITS):g}%"
+    return _PARTS.get(quality) or short_percent(1 - quality, _DIGITS - 2)
 
 
 def _sizes(found: PromisedPlacement) -> Figures:
@@ -106,7 +102,7 @@ def _rank(rank: float) -> str:
 def _notes(found: PromisedPlacement) -> Iterator[str]:
     asked, free, among_all = found.asked, found.free_sampled, found.all_sampled
     if asked.busy is not None and free is not None and among_all is not None:
-        share, candidates = _percent(asked.busy), found.size.candidates
+        share, candidates = short_percent(asked.busy, _DIGITS - 2), found.size.candidates
         yield (
             f"With {share} of the servers busy and the free ones sampled (over: free), the promise holds; it takes"
             f" {free.looks:,.0f} looks on average to find {counted(candidates, 'free candidate')}."

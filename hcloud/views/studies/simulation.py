@@ -19,7 +19,7 @@ from hcloud.sim.outcomes.comparison import (
 from hcloud.sim.outcomes.interval import Interval
 from hcloud.sim.outcomes.measure import Distribution, Measures, RunFaults
 from hcloud.sim.setup.clustered.clusters import OWN
-from hcloud.units import SECONDS_PER_HOUR, counted, format_figure
+from hcloud.units import SECONDS_PER_HOUR, counted, format_figure, percent
 from hcloud.views.console import Terminal
 from hcloud.views.lines import point
 from hcloud.views.studies.cheapest import as_cheap_by_chance, cheapest_of, keeps_too_few
@@ -48,8 +48,8 @@ def show_simulation(comparison: StrategyComparison, terminal: Terminal) -> None:
     for title, rows in _sections(together, short=_is_short(comparison)):
         names = (title, *(c.name for c in comparison.strategies))
         cells = [[label, *(cell(run) for run in runs)] for label, cell in rows]
-        figures = Figures(names, cells, frozenset(range(1, len(names))))
-        terminal.show(figures, "")
+        if told := _with_figures(cells):
+            terminal.show(_side_by_side(names, told), "")
     for compared in comparison.strategies:
         terminal.show(_sparkline(compared.first, compared.name, terminal.out.width))
     if comparison.sized_for is not None:
@@ -77,6 +77,7 @@ def show_comparison(comparison: StrategyComparison, terminal: Terminal, loads: S
     lines += own_lines(comparison)
     names = ("", *(c.name for c in comparison.strategies))
     rows = [[label, *(_with_half(c.interval(f), d) for c in comparison.strategies)] for label, f, d in lines]
+    rows = _with_figures(rows)
     rows.insert(0, ["reserved", *(f"{c.runs[0].pool}" for c in comparison.strategies)])
     if any(c.refused_work for c in comparison.strategies):
         rows.append(["work left out, %", *(f"{100 * c.refused_work:.1f}" for c in comparison.strategies)])
@@ -111,6 +112,11 @@ def show_comparison(comparison: StrategyComparison, terminal: Terminal, loads: S
     _notes(comparison, terminal)
     if (said := _sized_sentence(comparison)) is not None:
         terminal.show("", said)
+
+
+def _with_figures(rows: Sequence[list[str]]) -> list[list[str]]:
+    """The rows that have a figure of any strategy."""
+    return [row for row in rows if set(row[1:]) != {_NONE}]
 
 
 def _side_by_side(names: Sequence[str], rows: Sequence[Sequence[str]]) -> Figures:
@@ -187,11 +193,12 @@ def _headline(comparison: StrategyComparison) -> str:
     key = comparison.shop.reserved.key
     names = (comparison.shop.types[comparison.shop.large].shape.name, *comparison.beside)
     reserved = " + ".join(names) if len(names) <= _NAMED_TYPES else f"{names[0]} and {len(names) - 1} other types"
+    reserved += " reserved" if any(c.runs[0].pool for c in comparison.strategies) else ", nothing reserved"
     place = key.region if key.region == OWN else f"{key.provider} {key.region}"
     informed = "profiled" if comparison.profiled else "without profiling: users' own requests"
     return (
         f"{comparison.workload_name}: {comparison.jobs:,} jobs · cloud {comparison.cloud} ·"
-        f" {place}, {reserved} reserved · {informed}"
+        f" {place}, {reserved} · {informed}"
     )
 
 
@@ -219,13 +226,13 @@ def _sections(together: list[Row], *, short: bool) -> Iterator[tuple[str, list[R
         yield "jobs that wait for each other", together
     use: list[Row] = [
         ("servers reserved", lambda m: f"{m.pool}"),
-        ("reserve utilisation", lambda m: _share(m.use.utilisation)),
-        ("jobs that kept 95%", lambda m: _share(m.service.kept_qos)),
+        ("reserve utilisation", lambda m: percent(m.use.utilisation)),
+        ("jobs that kept 95%", lambda m: percent(m.service.kept_qos)),
         ("jobs queued on the reserve", lambda m: f"{m.service.queued.count:,}"),
         ("instances launched", lambda m: f"{m.use.spin_ups:,}"),
         ("jobs on a used instance", lambda m: f"{m.use.reuses:,}"),
-        ("released at once, per use", lambda m: _share(m.use.at_once_per_use)),
-        ("released at once, per instance", lambda m: _share(m.use.at_once_per_instance)),
+        ("released at once, per use", lambda m: percent(m.use.at_once_per_use)),
+        ("released at once, per instance", lambda m: percent(m.use.at_once_per_instance)),
         ("jobs moved", lambda m: f"{m.use.reschedules:,}"),
         ("jobs enlarged", lambda m: f"{m.use.enlargements:,}"),
     ]
@@ -236,7 +243,7 @@ def _sections(together: list[Row], *, short: bool) -> Iterator[tuple[str, list[R
         ("rented", lambda m: _cents(m.cost.rented)),
         ("per hour of work", lambda m: _cents(m.cost.per_ideal_hour)),
         ("per hour of the run", lambda m: _cents(m.cost.per_hour)),
-        *((counted(weeks, "week") + ", prepaid terms", _after(weeks)) for weeks in (() if short else WEEKS)),
+        *((f"{counted(weeks, 'week')}, prepaid", _after(weeks)) for weeks in (() if short else WEEKS)),
     ]
     yield "dollars", money
 
@@ -258,10 +265,6 @@ def _cents(dollars: Decimal) -> str:
 
 def _plain(value: float, digits: int) -> str:
     return _NONE if math.isnan(value) else f"{value:,.{digits}f}"
-
-
-def _share(value: float) -> str:
-    return _NONE if math.isnan(value) else f"{100 * value:.1f}%"
 
 
 def _with_half(interval: Interval, digits: int) -> str:

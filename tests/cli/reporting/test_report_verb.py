@@ -17,10 +17,10 @@ from focus_rules import problems
 from hcloud.cli.main import run
 from hcloud.readers.configuration.config import load_config
 from hcloud.store.plan_file import load_plan
+from hcloud.units import percent
 from hcloud.usecases.live.ground import CloudSelection, opened
 from hcloud.views.document import schema_of
 from hcloud.views.reports.documents import CommitmentsDocument, CostDocument, SavingsDocument
-from hcloud.views.reports.report import percent
 
 NOW = ("--now", "2026-11-20T12:00:00Z")
 REPORT_SCHEMA = schema_of(CostDocument, SavingsDocument, CommitmentsDocument)

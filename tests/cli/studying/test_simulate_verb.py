@@ -35,7 +35,7 @@ def test_all_strategies_fit_the_screen(
     assert run("simulate", str(write_jobs(tmp_path / "jobs.csv", apart=70))) == 0
     screen = capsys.readouterr().out
     assert max(map(len, screen.splitlines())) <= width
-    for word in ("SR", "OdF", "OdM", "HF", "HM", "released at once, per use", "104 weeks, prepaid terms", "unused"):
+    for word in ("SR", "OdF", "OdM", "HF", "HM", "released at once, per use", "104 weeks, prepaid", "unused"):
         assert word in screen
     assert screen.startswith("jobs.csv: 60 jobs")
     assert screen.index("\nseconds") < screen.index("\ncapacity") < screen.index("jobs queued on the reserve")
@@ -44,7 +44,7 @@ def test_all_strategies_fit_the_screen(
 def test_minutes_say_nothing_about_weeks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("simulate", str(write_jobs(tmp_path / "jobs.csv")), "-s", "HF,OdM") == 0
     screen = " ".join(capsys.readouterr().out.split())
-    assert "prepaid terms" not in screen
+    assert "prepaid" not in screen
     assert "a window under one hour says nothing about weeks" in screen
 
 
@@ -249,3 +249,23 @@ def test_a_simulation_chooses_among_the_types_that_a_plan_does(
     (planned,) = {line["instance_type"].split(".")[0] for line in json.loads(capsys.readouterr().out)["mix"]}
     assert run("simulate", jobs, "-s", "SR", "--provider", "aws", *family) == 0
     assert f"aws us-east-1, {planned}." in " ".join(capsys.readouterr().out.split())
+
+
+def test_figures_that_no_strategy_has_are_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write_jobs(tmp_path / "jobs.csv")
+    path.write_text(path.read_text().replace("service", "batch"))
+    assert run("compare", str(path), "--seeds", "1", "-s", "HF,OdM") == 0
+    compared = capsys.readouterr().out
+    assert "batch mean, %" in compared
+    assert "tail" not in compared
+    assert run("simulate", str(path), "-s", "HF,OdM") == 0
+    simulated = capsys.readouterr().out
+    assert "batch jobs, % of isolation" in simulated
+    assert "services, tail" not in simulated
+
+
+def test_a_headline_names_no_reserve_where_nothing_is_reserved(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("simulate", str(write_jobs(tmp_path / "jobs.csv")), "-s", "OdF") == 0
+    assert "nothing reserved" in capsys.readouterr().out.split("\n\n")[0]

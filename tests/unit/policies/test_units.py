@@ -6,7 +6,17 @@ from decimal import Decimal
 
 import pytest
 
-from hcloud.units import counted, format_age, format_figure, format_money, format_span
+from hcloud.units import (
+    and_last,
+    counted,
+    format_age,
+    format_figure,
+    format_money,
+    format_span,
+    percent,
+    short_percent,
+    some_of,
+)
 
 
 @pytest.mark.parametrize(
@@ -38,3 +48,19 @@ def test_what_is_less_than_a_cent_is_not_shown_as_nothing() -> None:
     assert [format_figure(Decimal(n), places) for n, places in (("0.004", 2), ("0.00004", 4), ("0.4", 0))] == [
         "<0.01", "<0.0001", "0",
     ]  # fmt: skip
+
+
+def test_shares_in_percent() -> None:
+    assert [percent(share) for share in (0.5, Decimal("-0.00001"), 12.345, None, float("nan"))] == [
+        "50.0%", "0.0%", "1,234.5%", "-", "-",
+    ]  # fmt: skip
+    assert [percent(share, sign="+") for share in (0.1, -0.1, 0.0001)] == ["+10.0%", "-10.0%", "0.0%"]
+    assert percent(None, none="") == ""
+    assert [short_percent(share) for share in (0.0, 0.6, 0.625, 1.0, 10.0)] == ["0%", "60%", "62.5%", "100%", "1000%"]
+    assert short_percent(Decimal("0.9525"), 2) == "95.25%"
+
+
+def test_names_in_a_row() -> None:
+    assert [and_last(names) for names in ("a", "ab", "abc")] == ["a", "a and b", "a, b and c"]
+    assert and_last("ab", "or") == "a or b"
+    assert [some_of(names, 2) for names in ("", "ab", "abc")] == ["", "a, b", "a, b and 1 more"]

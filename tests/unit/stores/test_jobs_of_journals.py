@@ -225,9 +225,9 @@ def test_a_journal_of_a_local_machine_says_whose_prices_these_are(
         said[cloud] = " ".join(capsys.readouterr().out.split())
     assert "machines on this computer have no price: types, prices and cloud are those of the HCloud" in said["local"]
     assert "with servers of 8 vCPUs as in the journal" in said["local"]
-    assert "n1-standard-8 reserved" in said["local"]
+    assert "n1-standard-8, nothing reserved" in said["local"]
     assert "region and types are those of the journal: aws eu-west-1, m5.large, m5.2xlarge" in said["aws"]
-    assert "cloud measured-aws · aws eu-west-1, m5.2xlarge reserved" in said["aws"]
+    assert "cloud measured-aws · aws eu-west-1, m5.2xlarge, nothing reserved" in said["aws"]
     own = "the run reserved 1 x m5.2xlarge; here a strategy sizes its own reserve for these jobs (--pool 1: as many)"
     assert own in said["local"]
     assert own in said["aws"]

@@ -171,7 +171,7 @@ def test_what_is_not_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[s
     link.symlink_to(tmp_path / "elsewhere.csv")
     assert run(["workload", "convert", "scenario:static", "--to", str(link), "--force"]) == 1
     assert not (tmp_path / "elsewhere.csv").exists()
-    assert run(["workload", "convert", "scenario:static", "--to", str(tmp_path / "no" / "x.csv")]) == 1
+    assert run(["workload", "convert", "scenario:static", "--to", str(tmp_path / "no" / "x.csv")]) == 64
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from hcloud.model.running.event import Arrival
 from hcloud.model.running.job import JobOrder
 from hcloud.readers.jobs import FollowedFile
 from hcloud.store.journals.journal import JournalContents
-from hcloud.units import counted_vcpus, format_span
+from hcloud.units import counted_vcpus, format_span, some_of
 from hcloud.usecases.live.operating.jobs_file import kept
 from hcloud.usecases.live.operating.operate import fold_of
 
@@ -84,15 +84,10 @@ def never_came(path: Path, job: str, journal: JournalContents) -> UsageError:
     beside = () if fold is None else (*fold.harvested.graphs, *fold.harvested.jobs)
     known = [*dict.fromkeys(e.job for e in journal.events if isinstance(e, Arrival)), *beside]
     if pieces := [name for name in known if name.startswith(f"{job}.")]:
-        return UsageError(f"{path}: job {job} was split", hint=f"its pieces: {_named(pieces)}")
-    came = f"jobs that came: {_named(known)}" if known else "it has no event of kind arrival"
+        return UsageError(f"{path}: job {job} was split", hint=f"its pieces: {some_of(pieces, NAMED)}")
+    came = f"jobs that came: {some_of(known, NAMED)}" if known else "it has no event of kind arrival"
     meant = did_you_mean(job, known)
     return UsageError(f"{path}: no job {job} came in it{meant}", hint=f"{came}; {_WHY_NOT_THERE}")
-
-
-def _named(names: list[str]) -> str:
-    more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
-    return f"{', '.join(names[:NAMED])}{more}"
 
 
 def _comes_later(path: Path, job: str, order: JobOrder, fold: Fold) -> UsageError:

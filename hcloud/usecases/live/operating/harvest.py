@@ -23,6 +23,7 @@ from hcloud.model.running.job import JobOrder, NewJobs
 from hcloud.model.running.job_graph import JobGraph
 from hcloud.model.workload import JobKind
 from hcloud.policy.facts import Setup
+from hcloud.units import some_of
 from hcloud.usecases.live.operating.engine import LOCAL_ENGINE, EngineParts, NoMoreJobs
 
 if TYPE_CHECKING:
@@ -129,7 +130,8 @@ def _classes(types: UseTypes, policy: HarvestPolicy, wanted: _Wanted, others: Se
     services = sorted({order.app or order.id for order in others})
     if services and not set(services) & set(tenants):
         raise InputError(
-            f"--util: none of its tenants ({_named(tenants)}) is a service of these jobs ({_named(services)})",
+            f"--util: none of its tenants ({some_of(tenants, NAMED)}) is"
+            f" a service of these jobs ({some_of(services, NAMED)})",
             hint="a tenant is met with a service by its app, else by its id; --servers names the tenants of servers",
         )
     known = np.array([*wanted.runs()], np.float64).reshape(-1, 2)
@@ -184,13 +186,16 @@ def _check(wanted: _Wanted, path: Path, fold: Fold, others: NewJobs) -> None:
     services = [o.id for o in wanted.jobs.orders if o.kind is JobKind.SERVICE]
     if services:
         raise InputError(
-            f"{path}: {_named(services)}: a service cannot give way", hint="put services into the other file of jobs"
+            f"{path}: {some_of(services, NAMED)}: a service cannot give way",
+            hint="put services into the other file of jobs",
         )
     taken = {o.id for o in others.orders} | (fold.known - fold.harvested.jobs.keys())
     seen = Counter(wanted.names())
     both = [name for name in seen if seen[name] > 1 or (name in taken and not fold.harvested.knows(name))]
     if both:
-        raise InputError(f"{path}: {_named(both)}: another job has this id", hint="each job needs an id of its own")
+        raise InputError(
+            f"{path}: {some_of(both, NAMED)}: another job has this id", hint="each job needs an id of its own"
+        )
 
 
 def _check_room(wanted: _Wanted, path: Path, setup: Setup, rules: HarvestSet) -> None:
@@ -203,14 +208,9 @@ def _check_room(wanted: _Wanted, path: Path, setup: Setup, rules: HarvestSet) ->
     ]
     if bad:
         name, (cores, memory) = max(room.items(), key=lambda of: of[1])
-        told = _named([f"{o.id} ({o.cores / 1000:g} cores, {o.memory:,} MiB)" for o in bad])
+        told = some_of([f"{o.id} ({o.cores / 1000:g} cores, {o.memory:,} MiB)" for o in bad], NAMED)
         raise EvidenceError(
             f"{path}: no reserved machine has room for {told}: beside its reserve {name} has"
             f" {cores / 1000:g} cores and {memory:,} MiB",
             hint="ask for less, or put them into the other file of jobs",
         )
-
-
-def _named(names: Sequence[str]) -> str:
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return f"{', '.join(names[:NAMED])}{more}"

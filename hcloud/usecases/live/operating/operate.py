@@ -35,7 +35,7 @@ from hcloud.store.journals.events import coin_of, to_line
 from hcloud.store.journals.journal import Before, JournalContents, LiveOrigin, header_line, read_header, read_journal
 from hcloud.store.journals.live import LiveJournalFile, segment
 from hcloud.store.past_ends import past_of
-from hcloud.units import counted, counted_vcpus
+from hcloud.units import counted, counted_vcpus, some_of
 from hcloud.usecases.live.decide import Kernels, replay
 from hcloud.usecases.live.ground import LiveGround, local_types
 from hcloud.usecases.live.operate_requests import DIRECTORY, JOURNAL, REQUESTS, Requests, alone
@@ -204,10 +204,9 @@ def _check_fits(orders: Sequence[JobOrder], setup: Setup) -> None:
     if bad:
         most = setup.types[-1]
         holds = f"{counted_vcpus(most.cores / 1000)} and {most.memory / 1024:g} GiB"
-        named = ", ".join(f"{o.id} ({counted_vcpus(o.cores / 1000)}, {o.memory / 1024:g} GiB)" for o in bad[:NAMED])
-        more = f" and {len(bad) - NAMED} more" if len(bad) > NAMED else ""
+        named = [f"{o.id} ({counted_vcpus(o.cores / 1000)}, {o.memory / 1024:g} GiB)" for o in bad]
         raise EvidenceError(
-            f"no machine holds {named}{more}: the largest type, {most.name}, has {holds}",
+            f"no machine holds {some_of(named, NAMED)}: the largest type, {most.name}, has {holds}",
             hint="ask for less, or allow larger types",
         )
 
