@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -158,7 +158,8 @@ def import_(
 
     hints = Hints(format_, _provider(provider), region or "", _day(day))
     terminal = session(ctx).terminal
-    mode = IntakeMode(dry_run, strict, replace, shown.at.date() + timedelta(days=1))  # it is tomorrow somewhere
+    today = max(shown.at, datetime.now(UTC)).date()
+    mode = IntakeMode(dry_run, strict, replace, today + timedelta(days=1))  # it is tomorrow somewhere
     with terminal.progress("reading prices", 1) as advance:
         intake = import_files(files, hints, advance, mode)
     _show_intake(ctx, intake, shown)

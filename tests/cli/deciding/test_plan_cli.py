@@ -266,7 +266,7 @@ def test_a_plan_overwrites_a_plan_and_nothing_else(trace: Path, tmp_path: Path) 
     assert trace.read_bytes() == before
     for _ in range(2):
         assert run([*words, str(tmp_path / "plan.json")]) == 0
-    assert run([*words, str(tmp_path / "nowhere" / "plan.json")]) == 1
+    assert run([*words, str(tmp_path / "nowhere" / "plan.json")]) == 64
 
 
 def test_each_provider_takes_the_regions_and_families_it_knows(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -197,7 +197,7 @@ def test_a_report_replaces_a_report_and_nothing_else(folder: Path, checked: Chec
     (folder / "precious.xml").write_text("<mine/>", encoding="utf-8")
     assert checked("rules: [{monthly: 20000}]", "--junit", "precious.xml")[0] == 1
     assert (folder / "precious.xml").read_text(encoding="utf-8") == "<mine/>"
-    assert checked("rules: [{monthly: 20000}]", "--junit", "absent/x.xml")[0] == 1
+    assert checked("rules: [{monthly: 20000}]", "--junit", "absent/x.xml")[0] == 64
 
 
 words = st.text(min_size=1, max_size=30)

@@ -67,7 +67,10 @@ def locate(source: TraceFile, layout: TableLayout, reason: str, good: int = 0) -
     if findings.problems and waits and not findings.full:
         _check_waits(findings, stated, layout)
     if findings.problems:
-        return with_command(source, findings, next((c.dates for c in layout.columns if c.dates), ""))
+        error = with_command(source, findings, next((c.dates for c in layout.columns if c.dates), ""))
+        if not error.hint and not source.packing and str(source.path) == source.name:
+            error.hint = mending_command(source.name, findings.problems)
+        return error
     return InputError(f"{source.name}: cannot be read: {reason.splitlines()[0] if reason else 'unknown reason'}")
 
 
@@ -83,8 +86,6 @@ def with_command(source: TraceFile, findings: Findings, dates: str = "") -> Inpu
         error.hint = "write dates as 2026-10-31: of these some have the day and some the month first"
     elif any(_is_odd_duration(problem) for problem in findings.problems):
         error.hint = "write all durations in one way: as numbers, or as 01:34:00"
-    elif not source.packing and str(source.path) == source.name:
-        error.hint = mending_command(source.name, findings.problems)
     return error
 
 
