@@ -171,8 +171,8 @@ def test_a_profile_only_replaces_a_profile(tmp_path: Path) -> None:
         save_profile(one(), path)
     link = tmp_path / "link.yaml"
     link.symlink_to(path)
-    for target in (link, tmp_path, tmp_path / "missing" / "p.yaml"):
-        with pytest.raises(InputError):
+    for target, refused in ((link, InputError), (tmp_path, InputError), (tmp_path / "missing" / "p.yaml", UsageError)):
+        with pytest.raises(refused):
             check_target(target)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["link.yaml", "profile.yaml"]
 
