@@ -34,7 +34,7 @@ def _printed(words: list[str]) -> str:
 
 
 def _percent(change: float) -> str:
-    return f"{change:+.0f} %" if abs(change) >= 10 else f"{change:+.1f} %" if abs(change) >= 1 else f"{change:+.2f} %"
+    return f"{change:+.0f}%" if abs(change) >= 10 else f"{change:+.1f}%" if abs(change) >= 1 else f"{change:+.2f}%"
 
 
 def _gains(words: str) -> str:
@@ -49,12 +49,12 @@ def _gains(words: str) -> str:
     for name in SYSTEMS:
         one = systems[name]
         gains = sorted(100 - 100 * run["mean_seconds"] / aware[run["seed"]] for run in one["runs"])
-        less = "" if name == BESIDE else f"{gains[0]:+.1f} % to {gains[-1]:+.1f} %"
+        less = "" if name == BESIDE else f"{gains[0]:+.1f}% to {gains[-1]:+.1f}%"
         kills = ", ".join(str(run["kills"]) for run in one["runs"])
         tails = sorted(100 * run["tail_proxy"] / run["tail_proxy_alone"] - 100 for run in one["runs"])
         classes = [one[key] for key in ("one_class", "several_classes", "no_class")]
-        shares = " / ".join(f"{100 * share:.0f} %" for share in classes) if name in CHOOSING else "-"
-        broken, lost = (f"{100 * one[key]:.2g} %" for key in ("reserve_broken", "lost_share"))
+        shares = " / ".join(f"{100 * share:.0f}%" for share in classes) if name in CHOOSING else "-"
+        broken, lost = (f"{100 * one[key]:.2g}%" for key in ("reserve_broken", "lost_share"))
         cells = (
             f"`{words}`" if name == SYSTEMS[0] else "",
             name,

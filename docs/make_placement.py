@@ -75,12 +75,13 @@ def _cells(loads: Sequence[tuple[str, dict[str, Any]]], *, sized: float | None) 
         ]
     elif len(classes) > 1:
         cells[1:] = [(f"mean performance, {name}", _mean(runs, _of(name))) for name in classes]
-    cells.append(("waiting, s", _mean(runs, lambda run: run["waiting_seconds"]["mean"], "", 3)))
+    waits = [run["waiting_seconds"]["mean"] for run in runs]
+    cells.append(("waiting, s", _mean(runs, lambda run: run["waiting_seconds"]["mean"], "", 1 if min(waits) > 9 else 3)))
     cells.append(("looks a job", _mean(runs, lambda run: run["placement"]["looks_per_job"], "", 1, half=False)))
     if sized is not None:
         size = loads[0][1]["sized"]
         told = "never" if size is None else f"{size['vcpus']:,g}"
-        cells.append((f"vCPUs for {100 * sized:g} % kept", told))
+        cells.append((f"vCPUs for {100 * sized:g}% kept", told))
     return cells
 
 
@@ -101,7 +102,7 @@ def _of(name: str) -> Callable[[Run], float]:
 
 
 def _mean(
-    runs: Iterable[Run], figure: Callable[[Run], float], unit: str = " %", digits: int = 1, *, half: bool = True
+    runs: Iterable[Run], figure: Callable[[Run], float], unit: str = "%", digits: int = 1, *, half: bool = True
 ) -> str:
     found = Interval.of([figure(run) for run in runs])
     width = f" ± {found.half:.{digits}f}" if half and found.half == found.half else ""
