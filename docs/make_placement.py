@@ -76,7 +76,9 @@ def _cells(loads: Sequence[tuple[str, dict[str, Any]]], *, sized: float | None) 
     elif len(classes) > 1:
         cells[1:] = [(f"mean performance, {name}", _mean(runs, _of(name))) for name in classes]
     waits = [run["waiting_seconds"]["mean"] for run in runs]
-    cells.append(("waiting, s", _mean(runs, lambda run: run["waiting_seconds"]["mean"], "", 1 if min(waits) > 9 else 3)))
+    cells.append(
+        ("waiting, s", _mean(runs, lambda run: run["waiting_seconds"]["mean"], "", 1 if min(waits) > 9 else 3))
+    )
     cells.append(("looks a job", _mean(runs, lambda run: run["placement"]["looks_per_job"], "", 1, half=False)))
     if sized is not None:
         size = loads[0][1]["sized"]
