@@ -80,7 +80,8 @@ def _repeated(by_hour: Floats, forecast: Forecast) -> Floats:
     if hours > 1:
         by_hour = by_hour[len(by_hour) % hours :].reshape(-1, hours).mean(axis=1)
     steps = by_hour if hours else np.repeat(by_hour, SECONDS_PER_HOUR // forecast.step_seconds)
-    return steps[-forecast.pattern :][repeated_rows(len(forecast), forecast.pattern, forecast.step_seconds)]
+    recent = steps[-forecast.pattern :]
+    return recent[repeated_rows(len(forecast), forecast.pattern, forecast.step_seconds) % len(recent)]
 
 
 @dataclass(frozen=True, slots=True)

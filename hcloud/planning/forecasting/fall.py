@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 DAYS_OF_WEEK, LEAST_DAYS = WEEK // DAY, 3  # ours: fewer days are chance
 WEEKS_OF_YEAR = YEAR // WEEK
+YEAR_BEFORE = "the same week a year before"
 WORTH_A_WARNING = 1.5  # ours: how many times what it needs at last a demand needed at first
 
 
@@ -103,11 +104,15 @@ class DemandEnd:
 
 
 def end_of(cores: Floats, per_day: int) -> DemandEnd | None:
-    """The last whole week of a demand, in so many steps a day, beside its first one, or, where there is one alone, its
-    last day beside the same one a week before, and of less its last day beside its first: a weekend is no change."""
+    """The last whole week of a demand, in so many steps a day, beside the same one a year before, else its first one,
+    or, where there is one alone, its last day beside the same one a week before, and of less its last day beside its
+    first: neither a season nor a weekend is a change."""
     week = WEEK // DAY * per_day
     weeks, part, length, than, begin = len(cores) // week, "day", per_day, "the first", 0
-    if weeks > 1:
+    if weeks > WEEKS_OF_YEAR:
+        part, length, begin = "week", week, len(cores) - (WEEKS_OF_YEAR + 1) * week
+        than = YEAR_BEFORE
+    elif weeks > 1:
         part, length, begin = "week", week, len(cores) - weeks * week
     elif len(cores) >= week + per_day:
         than, begin = "the same day a week before", len(cores) - week - per_day

@@ -19,7 +19,7 @@ from hcloud.units import HOURS_PER_MONTH, HOURS_PER_YEAR, SECONDS_PER_HOUR
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hcloud.model.workload import Demand, Floats, Jobs
+    from hcloud.model.workload import Demand, Floats, Jobs, Window
 
 DAY = 86_400
 WEEK = 7 * DAY
@@ -125,18 +125,35 @@ def whole_periods(steps: int, step_seconds: int) -> int:
 
 def repeated_rows(steps: int, pattern: int, step_seconds: int) -> NDArray[np.int64]:
     """Which step of a pattern each step of a horizon is. Of weeks that do not fill it evenly those repeat once more
-    that lie evenly spread over the pattern: its oldest ones alone would not have its mean. Days that are missing to two
-    weeks are those of the week before, so that each weekday has its share."""
+    that lie evenly spread over the pattern, and a part of a week is of one in its middle: its oldest ones alone would
+    not have its mean. Of a year the next day is its first. Days that are missing to two weeks are those of the week
+    before, so that each weekday has its share."""
     week = WEEK // step_seconds
-    if week < pattern < 2 * week:
+    if is_filled_up(pattern, step_seconds):
         rows = np.arange(steps) % (2 * week)
         return np.where(rows < pattern, rows, rows - week)
-    rows, more = np.arange(steps) % pattern, steps % pattern // week
-    if more and pattern % week == 0:
-        begin = steps // pattern * pattern
-        weeks = (2 * np.arange(more) + 1) * (pattern // week) // (2 * more)
-        rows[begin : begin + more * week] = (weeks[:, None] * week + np.arange(week)).ravel()
+    rows, rest = np.arange(steps) % pattern, steps % pattern
+    if rest and WEEK % step_seconds == 0 and pattern % week == 0:
+        weeks = _once_more(rest // week, pattern // week)
+        rows[steps - rest :] = (weeks[:, None] * week + np.arange(week)).ravel()[:rest]
     return rows
+
+
+def is_filled_up(pattern: int, step_seconds: int) -> bool:
+    """Whether a pattern is over a week and under two, of which the week before makes two."""
+    return WEEK % step_seconds == 0 and WEEK < pattern * step_seconds < 2 * WEEK
+
+
+def _once_more(whole: int, weeks: int) -> NDArray[np.int64]:
+    """The weeks of a pattern of so many that come once more, and the one of which a part does."""
+    spread = (2 * np.arange(whole) + 1) * weeks // max(2 * whole, 1)
+    goes_on = weeks < 3 or (weeks * WEEK == YEAR and not whole)  # no middle, or a season that begins again
+    return np.append(spread, 0 if goes_on else weeks // 2)
+
+
+def of_its_last_year(window: Window) -> Window:
+    """The part of a window that a plan is made of: a year at most."""
+    return replace(window, start=max(window.start, window.end - YEAR))
 
 
 def stretch(demand: Demand, outlook: Outlook, idle: IdleHours | None = None) -> Forecast:

@@ -39,8 +39,16 @@ class Futures:
 
     def mean_demand(self, pattern: Forecast) -> Floats:
         """The mean vCPUs of each future over the horizon."""
-        blocks = pattern.cores[: self.counts.shape[1] * self.block_steps].reshape(-1, self.block_steps).mean(axis=1)
-        means: Floats = self.counts @ blocks / self.counts.sum(axis=1) * self.paths.mean(axis=1)
+        means: Floats = self.counts @ self._blocks(pattern) / self.counts.sum(axis=1) * self.paths.mean(axis=1)
+        return means
+
+    def forecast_demand(self, pattern: Forecast) -> float:
+        """The mean vCPUs of the forecast over the horizon."""
+        return float(_day_shares(self.counts.shape[1]) @ self._blocks(pattern) * self.stated.mean())
+
+    def _blocks(self, pattern: Forecast) -> Floats:
+        cores = pattern.cores[: self.counts.shape[1] * self.block_steps]
+        means: Floats = cores.reshape(-1, self.block_steps).mean(axis=1)
         return means
 
 
@@ -132,8 +140,19 @@ def _days(days: int, wanted: float, futures: int, generator: np.random.Generator
     for weekday in range(period):
         pool = np.arange(weekday, days, period)
         drawn = len(range(weekday, horizon_days, period))
-        counts[:, pool] = generator.multinomial(drawn, np.full(len(pool), 1 / len(pool)), size=futures)
+        shares = _day_shares(days)[pool]
+        counts[:, pool] = generator.multinomial(drawn, shares / shares.sum(), size=futures)
     return counts * (wanted / horizon_days)
+
+
+def _day_shares(days: int) -> Floats:
+    """How much of a horizon each day of a pattern is: as much as any other, but for a weekday that is there twice in
+    over a week and under two."""
+    shares: Floats = np.ones(days)
+    if DAYS_PER_WEEK < days < 2 * DAYS_PER_WEEK:
+        shares[: days - DAYS_PER_WEEK] = shares[DAYS_PER_WEEK:] = 0.5
+    shares /= shares.sum()
+    return shares
 
 
 def _factors(drift: DemandDrift, outlook: Outlook, futures: int, generator: np.random.Generator) -> Floats:

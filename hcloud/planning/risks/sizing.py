@@ -40,8 +40,7 @@ def sized_fleet(chosen: ChosenFleet, settings: PlanSettings, owned: Sequence[Own
         return SizedFleet(None, 1.0, chosen)
     spans = _spans(chosen.fleet, pattern, settings, owned)
     costs = spread(chosen.types, chosen.fleet, spans, futures)
-    mean = float(np.mean(pattern.cores) * futures.stated.mean())
-    outcome = FutureCosts(SCALES, costs, futures.mean_demand(pattern) / mean)
+    outcome = FutureCosts(SCALES, costs, futures.mean_demand(pattern) / futures.forecast_demand(pattern))
     quantile = settings.risk.regret_quantile
     if quantile is None:
         return SizedFleet(outcome, 1.0, chosen)

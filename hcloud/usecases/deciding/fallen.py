@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from hcloud.errors import InputError
 from hcloud.model.workload import Demand, Jobs, WindowRule
-from hcloud.planning.forecasting.fall import fall_of
-from hcloud.planning.forecasting.forecast import WEEK
+from hcloud.planning.forecasting.fall import DemandFall, fall_of
+from hcloud.planning.forecasting.forecast import WEEK, YEAR
 from hcloud.planning.forecasting.window import AskedWindow, restricted
 from hcloud.readers.configuration.config import Loaded
 from hcloud.units import format_span
@@ -35,9 +35,18 @@ def since_it_fell(
     unknown = "" if fall.seconds > WEEK else "; so short a time cannot show whether it falls further or comes back"
     said = (
         f"demand fell: the last {text} used {fall.share:.0%} of {fall.than}, so the plan is made from these {text}"
-        f" alone{unknown}. Set planning.shrunk: 0 to plan from the whole trace"
+        f" alone{unknown}. {_unless(since, demand, fall)} planning.shrunk: 0 to plan from the whole trace"
     )
     return replace(loaded, config=config), _as_fallen(since), (said,)
+
+
+def _unless(since: Jobs | Demand, demand: Demand, fall: DemandFall) -> str:
+    """What looks like a fall and is none, where this may be it, before what plans for that."""
+    if isinstance(since, Jobs) and since.window is not None and not (since.begins > since.window.start).any():
+        return "No job began in them: the list may just end. If nothing follows, buy nothing; if such jobs go on, set"
+    if fall.seconds >= WEEK and len(demand) * demand.step_seconds <= YEAR:
+        return "A trace of a year or less cannot tell a fall from a low season: if it is one, set"
+    return "Set"
 
 
 def _as_fallen(workload: Jobs | Demand) -> Jobs | Demand:

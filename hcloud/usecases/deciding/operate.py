@@ -15,6 +15,7 @@ from hcloud.model.workload import Jobs, Workload
 from hcloud.planning.decide import FleetDecision
 from hcloud.planning.fleets.owned import Owned
 from hcloud.planning.forecasting.dividing import settled
+from hcloud.planning.forecasting.forecast import of_its_last_year
 from hcloud.planning.forecasting.window import window_of
 from hcloud.planning.strategies.choice import OperatingTarget, choose, in_doubt, is_affordable, is_kept, with_front
 from hcloud.planning.strategies.choice_reasons import how_sure, judged, why
@@ -148,7 +149,7 @@ def _study(ground: OperationBasis) -> Study:
     shop = shop_of(ground.book, on_demand, main_commitment(ground.decision), jobs)
     cloud = load_cloud(ground.config.operation.cloud or f"measured-{on_demand.key.provider}")
     section = ground.config
-    window, scenario = window_of(jobs), section.workload.scenario
+    window, scenario = of_its_last_year(window_of(jobs)), section.workload.scenario
     return Study(jobs, cloud, shop, True, section.planning.seed, scenario, window, drop_unplaceable=True)
 
 

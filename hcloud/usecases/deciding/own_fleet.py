@@ -16,6 +16,7 @@ from hcloud.model.workload import Jobs, Workload
 from hcloud.planning.explanations.harvested import on_machines
 from hcloud.planning.forecasting.demand import without_gpu_jobs
 from hcloud.planning.forecasting.dividing import settled
+from hcloud.planning.forecasting.forecast import of_its_last_year
 from hcloud.planning.forecasting.window import window_of
 from hcloud.planning.settings import Divisible
 from hcloud.planning.strategies.own_fleet import WITHOUT_RESERVE, PlannedFleet, fleet_of
@@ -103,7 +104,8 @@ def short_of(plan: Plan, found: Prediction, qos: float) -> Iterator[str]:
     if found.kept_qos is not None and found.kept_qos < qos:
         yield (
             f"simulated, {found.kept_qos:.1%} of jobs keep 95% of their performance on this fleet; operation.qos asks"
-            f" for {qos:.0%}. 'hcloud plan --strategy auto' looks for a fleet that reaches it"
+            f" for {qos:.0%}{_shared(plan, found.cloud)}. 'hcloud plan --strategy auto' looks for a fleet that reaches"
+            " it"
         )
     if found.monthly is None or found.monthly <= plan.now.monthly or fleet_of(plan).dearer:
         return
@@ -113,6 +115,17 @@ def short_of(plan: Plan, found: Prediction, qos: float) -> Iterator[str]:
         yield f"simulated, this fleet {cost}; all on demand is {arithmetic} by arithmetic, which counts neither"
     elif found.monthly >= other:
         yield f"this plan does not pay: simulated, it {cost}, and all on demand {format_money(other)}"
+
+
+def _shared(plan: Plan, cloud: str) -> str:
+    """That machines of the plan share their server with others, who slow their jobs; empty where all are whole ones."""
+    whole = load_cloud(cloud).number("neighbours", "server_vcpus")
+    if all(line.vcpus >= whole * float(line.count) for line in plan.mix):
+        return ""
+    return (
+        f"; machines of under {whole:g} vCPUs share a server with other tenants ({cloud}), those of --vcpus {whole:g}"
+        " do not"
+    )
 
 
 def _in_several(fleet: PlannedFleet) -> str:
@@ -137,10 +150,9 @@ def fleet_study(fleet: PlannedFleet, found: tuple[Jobs, PriceBook], config: Conf
     beside = tuple(SmallerReserve(key.instance_type, servers, book.offer(key)) for key, servers in fleet.beside)
     shop = shop_of(book, book.offer(fleet.on_demand), commitment, jobs, fleet.others)
     cloud = load_cloud(config.operation.cloud or f"measured-{fleet.on_demand.provider}")
-    scenario = config.workload.scenario
     return Study(
-        jobs, cloud, shop, True, config.planning.seed, scenario, window_of(jobs), drop_unplaceable=True, beside=beside,
-        qos=config.operation.qos,
+        jobs, cloud, shop, True, config.planning.seed, config.workload.scenario, of_its_last_year(window_of(jobs)),
+        drop_unplaceable=True, beside=beside, qos=config.operation.qos,
     )  # fmt: skip
 
 

@@ -16,8 +16,8 @@ from hcloud.model.plans.plan import Assumption
 from hcloud.model.workload import Demand, Jobs, Modelled, Workload, odd_times
 from hcloud.planning.decide import FleetDecision
 from hcloud.planning.fleets.candidates import UNPRICED
-from hcloud.planning.forecasting.fall import WORTH_A_WARNING, end_of, ends_lower, filling_days
-from hcloud.planning.forecasting.forecast import FINE_STEP, WEEK, counted_too_often
+from hcloud.planning.forecasting.fall import WORTH_A_WARNING, YEAR_BEFORE, end_of, ends_lower, filling_days
+from hcloud.planning.forecasting.forecast import FINE_STEP, WEEK, counted_too_often, is_filled_up
 from hcloud.planning.forecasting.needs import KEY, NO_PROFILE
 from hcloud.planning.forecasting.outliers import lone, outlier
 from hcloud.planning.forecasting.rising import AT_EACH_END, growth_of
@@ -40,6 +40,7 @@ APART_UNKNOWN = (
     " (planning.mix_types)"
 )
 STILL_RISING = 1.5  # ours: mean demand at the end above this multiple of that at the begin is worth a warning
+GROWS_A_YEAR = 1.25  # ours: the same where that is a year before, as seasons are out of it
 
 
 def assumptions(demand: Demand, settings: PlanSettings, decision: FleetDecision) -> Iterator[Assumption]:
@@ -86,8 +87,13 @@ def assumptions(demand: Demand, settings: PlanSettings, decision: FleetDecision)
 
 
 def _once_more(forecast: Forecast) -> str:
-    """How many weeks of what repeats are there once more, as the horizon is no multiple of it."""
-    weeks = len(forecast) % forecast.pattern * forecast.step_seconds // WEEK
+    """How many weeks or days of what repeats are there once more: to fill two weeks, or as the horizon is no multiple
+    of it."""
+    step, repeats = forecast.step_seconds, forecast.pattern
+    if is_filled_up(repeats, step):
+        days = 2 * WEEK // DAY - repeats * step // DAY
+        return f", {counted(days, 'day')} of them once more to fill two weeks"
+    weeks = len(forecast) % repeats * step // WEEK
     return f", {counted(weeks, 'week')} spread over them once more" if weeks else ""
 
 
@@ -303,7 +309,7 @@ def _of_forecast(seen: PlanNoteInputs) -> Iterator[str]:
 def _of_begin(cores: Floats, per_day: int, *, grows: bool) -> Iterator[str]:
     """That demand rose since the trace began, or is low in its first days alone."""
     end, filling = end_of(cores, per_day), filling_days(cores, per_day)
-    if end is not None and end.share > STILL_RISING:
+    if end is not None and end.share > (GROWS_A_YEAR if end.than == YEAR_BEFORE else STILL_RISING):
         goes_on = "" if grows else _if_it_goes_on(cores, per_day)
         if len(cores) < 8 * per_day:
             goes_on += "if the trace began with an empty cluster, set planning.warm_up"

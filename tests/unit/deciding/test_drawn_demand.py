@@ -63,15 +63,21 @@ def test_a_day_that_is_left_out_is_told(
 def test_weeks_that_come_once_more_and_years_that_do_not_count_are_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Five weeks fill a year ten times and two weeks of it; of two years the last one is planned for."""
-    for weeks, assumed in ((5, "repeat, 2 weeks spread over them once more;"), (104, "trace repeat;")):
-        series = tmp_path / f"{weeks}.csv"
-        series.write_text("time,value\n" + "".join(f"{h * 3600},{8 + h % 24}\n" for h in range(weeks * 168)))
+    """Five weeks fill a year ten times and two weeks of it; of two years the last one is planned for; of 11 days three
+    weekdays are missing to two weeks."""
+    told = {
+        35: "repeat, 2 weeks spread over them once more;",
+        728: "trace repeat;",
+        11: "repeat, 3 days of them once more to fill two weeks;",
+    }
+    for days, assumed in told.items():
+        series = tmp_path / f"{days}.csv"
+        series.write_text("time,value\n" + "".join(f"{h * 3600},{8 + h % 24}\n" for h in range(days * 24)))
         flags = ["--provider", "aws", "--family", "m6i", "--set", "series_value=cores", "-o", "json"]
         assert run(["plan", str(series), *flags]) == 0
         plan = json.loads(capsys.readouterr().out)
         assert assumed in next(a["why"] for a in plan["assumptions"] if a["key"] == "planning.horizon")
-        assert any("last 364d, not of its first 364d" in said for said in plan["warnings"]) == (weeks == 104)
+        assert any("last 364d, not of its first 364d" in said for said in plan["warnings"]) == (days == 728)
 
 
 @pytest.mark.parametrize("name", ["SR", "OdM", "SR+adjust-to-target"])

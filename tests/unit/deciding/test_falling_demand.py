@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hcloud.cli.main import run
 from hcloud.model.plans.plan import Risk
 from hcloud.model.workload import Demand, Provenance
-from hcloud.planning.forecasting.fall import DemandFall, ends_lower, fall_of
+from hcloud.planning.forecasting.fall import DemandFall, end_of, ends_lower, fall_of
 from hcloud.planning.forecasting.rising import growth_of
 from hcloud.views.deciding.plan import said_of_risk
 
@@ -142,6 +142,18 @@ def test_a_weekend_is_no_fall() -> None:
     assert (ended.part, ended.share) == ("week", 0.5)
 
 
+def test_a_season_is_no_rise_and_no_fall_of_the_end() -> None:
+    """Two years from one winter to the next summer were said to rise fourfold, and from summer to winter to fall."""
+    weeks = [40.0 if week % 52 < 26 else 160.0 for week in range(78 + 52)]
+    for last, first in ((104, 0), (104 + 26, 26)):
+        cores = np.repeat(weeks[first:last], 7)
+        end = end_of(cores[: -7 * 3], 1)
+        assert end is not None
+        assert (end.share, end.than) == (1.0, "the same week a year before")
+        assert ends_lower(cores, 1) is None
+        assert growth_of(cores[: -7 * 3], 1) == 0.0
+
+
 @pytest.fixture
 def trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Forty machines for four weeks, ten for two, a job a day and machine."""
@@ -173,6 +185,23 @@ def test_a_plan_commits_to_what_is_left_and_its_fleet_is_simulated_on_that(
     assert planned(capsys, "--window", "42d")["workload"]["mean_cores"] == 120
     monkeypatch.setenv("HYC_PLANNING__SHRUNK", "0")
     assert planned(capsys)["workload"]["mean_cores"] == 120
+
+
+def test_a_fall_that_may_be_a_season_or_the_end_of_a_list_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Ten jobs that end a day apart are a list that ends, 14 weeks of 40 after 34 of 100 perhaps a winter."""
+    monkeypatch.chdir(tmp_path)
+    rows = "".join(f"j{n},0,{86_400 * (20 + n)},4,16,batch\n" for n in range(10))
+    Path("trace.csv").write_text(f"id,submit,duration,cores,memory,kind\n{rows}", encoding="utf-8")
+    (said,) = (w for w in planned(capsys)["warnings"] if "demand fell" in w)
+    assert "No job began in them: the list may just end. If nothing follows, buy nothing; if such jobs go on" in said
+    for before, season in ((34, True), (53, False)):
+        levels = "".join(f"{86_400 * day},{100 if day < 7 * before else 40}\n" for day in range(7 * (before + 14)))
+        Path("trace.csv").write_text(f"time,cores\n{levels}", encoding="utf-8")
+        (said,) = (w for w in planned(capsys)["warnings"] if "demand fell" in w)
+        assert ("cannot tell a fall from a low season" in said) == season
+        assert said.endswith("et planning.shrunk: 0 to plan from the whole trace")
 
 
 def test_demand_that_ended_is_said_with_what_plans_it_nevertheless(

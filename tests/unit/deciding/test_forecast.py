@@ -149,4 +149,18 @@ def test_a_horizon_has_the_mean_of_what_repeats(weeks: int, horizon: int) -> Non
 def test_the_weeks_beside_whole_repeats_are_spread_over_the_trace() -> None:
     rows = repeated_rows(8 * 168 + 24, 5 * 168, 3600)
     assert list(rows[: 5 * 168]) == list(range(5 * 168))
-    assert (rows[5 * 168 :: 168] // 168).tolist() == [0, 2, 4, 3]
+    assert (rows[5 * 168 :: 168] // 168).tolist() == [0, 2, 4, 2]
+
+
+@pytest.mark.parametrize("step", [300, 3600])
+def test_a_part_of_a_week_is_of_one_in_the_middle(step: int) -> None:
+    """A month is four weeks and 58 hours, which were those of the oldest week: 2.4% less than the mean."""
+    per_hour = 3600 // step
+    rising = demand([100 + 100 * hour / 672 for hour in range(672) for _ in range(per_hour)])
+    got = stretch(replace(rising, step_seconds=step), Outlook(horizon_hours=730))
+    assert got.cores.mean() == pytest.approx(rising.cores.mean(), rel=0.003)
+
+
+def test_steps_that_fill_no_week_repeat_as_they_are() -> None:
+    rows = repeated_rows(100, 40, 5 * 3600)
+    assert list(rows) == [row % 40 for row in range(100)]

@@ -12,7 +12,7 @@ from builders import REGION, book, candidate, demand, forecast, reserved
 from hcloud.model.catalog import Provider
 from hcloud.planning.decide import FleetDecision, decide
 from hcloud.planning.fleets.fleet import instances_needed, serve
-from hcloud.planning.forecasting.forecast import Forecast
+from hcloud.planning.forecasting.forecast import Forecast, repeating, stretch
 from hcloud.planning.risks.futures import Futures, draw_futures, drift_of
 from hcloud.planning.risks.risk import SCALES, HoldingSpan, changed, spread
 from hcloud.planning.settings import Market, Outlook, PlanSettings, RiskSettings
@@ -50,6 +50,18 @@ def test_futures_keep_weekdays_and_count_every_day_of_the_horizon() -> None:
     assert (futures.counts.sum(axis=1) == 21).all()
     for weekday in range(7):
         assert (futures.counts[:, weekday::7].sum(axis=1) == 3).all()
+
+
+@pytest.mark.parametrize("days", range(8, 14))
+def test_futures_of_over_a_week_have_the_mean_of_its_forecast(days: int) -> None:
+    """Each day of it was drawn as often, so that weekdays which it has twice were two days in nine of a future."""
+    hours = [100.0 if day % 7 == 0 else 10.0 for day in range(days) for _ in range(24)]
+    outlook = Outlook(horizon_hours=2 * 8760)
+    stretched = stretch(demand(hours), outlook)
+    futures = drawn(repeating(stretched, outlook), CERTAIN, hours=2 * 8760)
+    mean = float(stretched.cores.mean())
+    assert futures.forecast_demand(forecast(hours)) == pytest.approx(mean, rel=0.005)
+    assert np.average(hours[::24], weights=futures.counts.sum(axis=0)) == pytest.approx(mean, rel=0.02)
 
 
 def test_a_trace_of_two_hours_has_the_prior_alone() -> None:

@@ -102,3 +102,31 @@ def test_a_fleet_that_rents_what_the_plan_pays_less_for_is_no_measure_of_it(plan
     for mix in ((half,), (*plan.mix, spot)):
         assert list(short_of(replace(plan, mix=mix), found, 0.9)) == []
     assert len(list(short_of(plan, found, 0.9))) == 1
+
+
+@pytest.mark.parametrize(("vcpus", "shared"), [(4, True), (16, False)])
+def test_jobs_that_neighbours_slow_are_told_with_machines_that_have_none(plan: Plan, vcpus: int, shared: bool) -> None:
+    """A service of 4 vCPUs restarted daily on a reserve of just that kept 43%, and 100% without neighbours."""
+    line = replace(plan.mix[0], count=Decimal(3), vcpus=Decimal(3 * vcpus))
+    (said,) = short_of(replace(plan, mix=(line,)), replace(PAYS, kept_qos=0.43, monthly=None), 0.9)
+    assert ("machines of under 16 vCPUs share a server with other tenants" in said) == shared
+
+
+def test_of_two_years_the_one_that_is_planned_for_is_simulated(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The cost of a fleet was the mean over both years, of which the plan is made for the second."""
+    trace, out = tmp_path / "trace.csv", tmp_path / "plan.json"
+    rows = "".join(
+        f"j{day}-{n},{86_400 * day},86000,16,64,batch\n" for day in range(728) for n in range(3 if day < 364 else 1)
+    )
+    trace.write_text(f"id,submit,duration,cores,memory,kind\n{rows}", encoding="utf-8")
+    words = ("--provider", "aws", "--family", "m5", "--window", "728d")
+    assert run(["plan", str(trace), *words, "--out", str(out), *NOW]) == 0
+    plan = load_plan(out)
+    assert plan.prediction is not None
+    assert plan.prediction.monthly is not None
+    assert float(plan.prediction.monthly) == pytest.approx(float(plan.after.monthly), rel=0.05)
+    capsys.readouterr()
+    assert run(["simulate", str(out), *NOW]) == 0
+    assert "dollars and use are of the window: 364d" in capsys.readouterr().out

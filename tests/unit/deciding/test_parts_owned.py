@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
-from builders import REGION, book, candidate, demand, reserved, shape
+from builders import REGION, book, candidate, demand, forecast, reserved, shape
 
 from hcloud.model.catalog import Provider, PurchaseOption, SustainedUse
 from hcloud.planning.decide import FleetDecision, decide
@@ -123,3 +123,10 @@ def test_a_savings_plan_of_any_family_covers_a_part_of_another() -> None:
     key = replace(reserved("m8.4xlarge", "0.60").key, option=PurchaseOption.COMPUTE_SAVINGS_PLAN)
     part = replace(owns("0.5"), offer=replace(reserved("m8.4xlarge", "0.60"), key=key))
     assert decided([16.0] * 24, part).machines.cost == Decimal("0.5") * PRICE * HOURS
+
+
+def test_hours_of_the_past_that_fill_no_step_do_not_end_a_plan() -> None:
+    """Nine hours in steps of two are five steps of demand and four of what was held in them."""
+    held = Owned(reserved("m9.4xlarge", "0.60"), shape(), Decimal(1), 40, phases=((40, np.arange(1.0, 10.0)),))
+    counts = held.counts(replace(forecast([1.0] * 20, step=7200), pattern=5))
+    assert counts[:5].tolist() == [2.5, 4.5, 6.5, 8.5, 2.5]
