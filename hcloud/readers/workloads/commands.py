@@ -11,7 +11,7 @@ from pathlib import Path
 
 from hcloud.errors import HcloudError
 from hcloud.readers.typed import typed_command
-from hcloud.readers.workloads.meanings import as_option, called_columns, plain
+from hcloud.readers.workloads.meanings import as_option, called_columns, others, plain
 from hcloud.readers.workloads.options import WorkloadOptions, with_keys
 from hcloud.readers.workloads.source import TraceFile
 
@@ -157,6 +157,11 @@ def jobs_advice(source: TraceFile, found: Mapping[str, str], names: Iterable[str
     where = ["durations are in ms, as its times are (else say s)"] if "duration_unit" in units else []
     if "slots" in plain(found.get("cores", "")):
         where.append(f"{found['cores']} counts vCPUs (else add --set vcpus_per_core=N, the vCPUs of a slot)")
+    if {"jobArn", "size"} <= {*names}:
+        where.append(
+            "no job is an array of several (else leave it out, and ask for its jobs: list-jobs --array-job-id)"
+        )
+    where += [f"{mine} is {found[mine]} (else say {', '.join(more)})" for mine, more in others(found, names).items()]
     if bare is not None:
         keys, where = {"memory_unit": "MiB", **keys}, [*where, f"{bare} is in MiB (else say GiB or KiB)"]
     return advice(source, keys, *where)

@@ -21,8 +21,9 @@ _OF_JOBS = {
     "finished_at finished_on completed completed_at completed_on completion_time completion_date stop stop_time "
     "stopped_at terminated_at",
     "cores": "cores core cpus cpu vcpus vcpu ncpus num_cpus num_cores n_cpus n_cores ncores cpu_count cpu_cores "
-    "processors procs num_procs nprocs slots required_slots alloc_cpus req_cpus request_cpus requested_cpus "
-    "allocated_cpus cpu_request cpu_requests entrypoint_num_cpus resource_list_ncpus millicores millicpu",
+    "processors procs num_processors num_procs nprocs slots required_slots alloc_cpus req_cpus request_cpus "
+    "requested_cpus allocated_cpus cpu_request cpu_requests entrypoint_num_cpus resource_list_ncpus millicores "
+    "millicpu",
     "memory": "memory",  # "mem" without a unit may be MB
     "gpus": "gpus gpu num_gpus n_gpus ngpus gpu_count req_gpus request_gpus requested_gpus alloc_gpus "
     "entrypoint_num_gpus resource_list_ngpus",
@@ -144,6 +145,13 @@ def job_columns(names: Iterable[str]) -> dict[str, str]:
         found = {"submit": time, **found} if time is not None else found
     order = ["id", "submit", "start", "end", "duration", "cores", "memory", "gpus", "app", "qos", "kind"]
     return {mine: found[mine] for mine in order if mine in found}
+
+
+def others(found: Mapping[str, str], names: Iterable[str]) -> dict[str, list[str]]:
+    """What else in a file means what sizes and lengths of jobs were found in: only the user can know which is right."""
+    asked = [mine for mine in ("start", "end", "duration", "cores", "memory", "gpus") if mine in found]
+    more = {mine: [one for one in names if one != found[mine] and meant([one], JOBS).get(mine)] for mine in asked}
+    return {mine: columns for mine, columns in more.items() if columns}
 
 
 def is_jobs(found: Mapping[str, str]) -> bool:

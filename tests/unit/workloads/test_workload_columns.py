@@ -574,7 +574,8 @@ def test_a_broken_line_of_json_is_named(tmp_path: Path) -> None:
         "starttime wall procs", "queued_at took slots", "start_time_ms end_time_ms processors",
         "createTime runDuration cpus", "qtime resources_used.walltime Resource_List.ncpus",
         "submission_time wallclock_s num_procs",
-        "time_start time_end requested_cpus", "SubmitTime ElapsedRaw ReqCPUs", "enqueued walltime_minutes n_cpus",
+        "time_start time_end requested_cpus", "submitTime runTime numProcessors",
+        "SubmitTime ElapsedRaw ReqCPUs", "enqueued walltime_minutes n_cpus",
     ],
 )  # fmt: skip
 def test_columns_are_known_by_what_schedulers_and_clouds_call_them(tmp_path: Path, names: str) -> None:
@@ -587,3 +588,21 @@ def test_columns_are_known_by_what_schedulers_and_clouds_call_them(tmp_path: Pat
     called = called_columns(words[words.index("--columns") + 1])
     assert len(called) == 3
     assert called["cores"] == names.split()[2]
+
+
+@pytest.mark.parametrize(
+    ("names", "asked"),
+    [
+        ("submit_time,start_time,end_time,req_cpus,alloc_cpus", "cores is req_cpus (else say alloc_cpus)"),
+        ("submit_time,execution_duration,run_duration,x,y", "duration is execution_duration (else say run_duration)"),
+        ("submit_time,start_time,end_time,mem_mb,memory_gb", "memory is mem_mb (else say memory_gb)"),
+        ("submit_time,started_at,launched_at,end_time,x", "start is started_at (else say launched_at)"),
+    ],
+)
+def test_of_two_columns_for_one_field_the_user_says_which(tmp_path: Path, names: str, asked: str) -> None:
+    """The first was taken without a word."""
+    path = tmp_path / "jobs.csv"
+    path.write_text(f"{names}\n1790000000,1790000060,1790000120,3,4\n")
+    with pytest.raises(InputError) as caught:
+        read_workload(path)
+    assert f"if {asked}, read it with: " in str(caught.value.hint)
