@@ -154,7 +154,8 @@ def jobs_advice(source: TraceFile, found: Mapping[str, str], names: Iterable[str
     there. Memory of which a name says no unit is named in it with one, as it would be another demand in another."""
     bare = next((name for name in names if plain(name) in _BARE_MEMORY), None) if "memory" not in found else None
     keys = {"columns": as_option(found if bare is None else {**found, "memory": bare}), **units}
-    where = ["durations are in ms, as its times are (else say s)"] if "duration_unit" in units else []
+    unit = units.get("duration_unit")
+    where = [f"durations are in {unit}, by its times (else say s)"] if unit else []
     if "slots" in plain(found.get("cores", "")):
         where.append(f"{found['cores']} counts vCPUs (else add --set vcpus_per_core=N, the vCPUs of a slot)")
     if {"jobArn", "size"} <= {*names}:

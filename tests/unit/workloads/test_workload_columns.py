@@ -14,6 +14,7 @@ from pyarrow import csv, parquet
 
 from hcloud.errors import InputError, UsageError
 from hcloud.model.workload import Demand, Jobs
+from hcloud.readers.workloads.commands import Advice
 from hcloud.readers.workloads.entry import read_workload
 from hcloud.readers.workloads.formats.jobs.jobs_table import NEVER_RAN, NO_SUBMIT, STILL_RUNS
 from hcloud.readers.workloads.meanings import called_columns
@@ -606,3 +607,26 @@ def test_of_two_columns_for_one_field_the_user_says_which(tmp_path: Path, names:
     with pytest.raises(InputError) as caught:
         read_workload(path)
     assert f"if {asked}, read it with: " in str(caught.value.hint)
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "took", "unit"),
+    [
+        ("2026-11-01T00:00:00Z", "2026-11-01T02:00:00Z", "7200000", "ms"),
+        ("2026-11-01 00:00:00", "2026-11-01 02:00:00", "120", "min"),
+        ("2026-11-01 00:00:00", "2026-11-01 02:00:00", "2.0", "h"),
+        ("2026-11-01 00:00:00", "2026-11-01 02:00:00", "7199.5", None),
+        ("1790000000000", "1790007200000", "7200", None),
+        ("1790000000000", "", "7200000", "ms"),
+    ],
+)
+def test_durations_beside_a_start_and_an_end_have_the_unit_that_fits_these(
+    tmp_path: Path, start: str, end: str, took: str, unit: str | None
+) -> None:
+    """Only times in ms said so: 7,200,000 ms beside dates were read as 83 days."""
+    path = tmp_path / "jobs.csv"
+    path.write_text(f"created_at,started_at,ended_at,elapsed\n{start},,,\n{start},{start},{end},{took}\n")
+    with pytest.raises(InputError) as caught:
+        read_workload(path)
+    assert isinstance(caught.value.hint, Advice)
+    assert caught.value.hint.keys.get("duration_unit") == unit
