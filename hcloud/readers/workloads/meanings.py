@@ -99,6 +99,8 @@ VALUES = ("value", "cores", "percent", "fraction", "requests")
 _UNITS = re.compile(r"\s*[\[(](utc|gmt|s|sec|seconds|gib|gb|count|avg|average|mean|max|%)[\])]", re.IGNORECASE)
 
 
+_PER_NODE = re.compile(r"nodes|node_count|per_(node|task)$")
+_SIZES = re.compile(rf"{_PER_NODE.pattern}|(^|_)n?(v?cpus?|v?cores?|procs|slots|workers)($|_(count|limit|milli))")
 _WORDS = re.compile(r"(?<=[a-z]{2})(?=[A-Z])")
 """Where a word of a name as ``startTime`` begins."""
 
@@ -152,6 +154,12 @@ def others(found: Mapping[str, str], names: Iterable[str]) -> dict[str, list[str
     asked = [mine for mine in ("start", "end", "duration", "cores", "memory", "gpus") if mine in found]
     more = {mine: [one for one in names if one != found[mine] and meant([one], JOBS).get(mine)] for mine in asked}
     return {mine: columns for mine, columns in more.items() if columns}
+
+
+def sizes_apart(found: Mapping[str, str], names: Iterable[str]) -> list[str]:
+    """Columns that may say the size of jobs too: in nodes, or for each of them; where none says vCPUs, any size."""
+    looked = _PER_NODE if "cores" in found else _SIZES
+    return [name for name in names if name not in found.values() and looked.search(_camel(name))]
 
 
 def is_jobs(found: Mapping[str, str]) -> bool:

@@ -598,10 +598,17 @@ def test_columns_are_known_by_what_schedulers_and_clouds_call_them(tmp_path: Pat
         ("submit_time,execution_duration,run_duration,x,y", "duration is execution_duration (else say run_duration)"),
         ("submit_time,start_time,end_time,mem_mb,memory_gb", "memory is mem_mb (else say memory_gb)"),
         ("submit_time,started_at,launched_at,end_time,x", "start is started_at (else say launched_at)"),
+        ("created,start,end,cpu", "cpu counts vCPUs (else add --set vcpus_per_core=N, the vCPUs of each)"),
+        (
+            "submit_time,start_time,end_time,nodes,cpus_per_task",
+            "each job takes 1 vCPU (else say cores=NAME), whatever nodes, cpus_per_task say",
+        ),
+        ("submit_time,start_time,end_time,ncpus,num_nodes",
+         "ncpus has the vCPUs of a job on all nodes, whatever num_nodes say"),
     ],
-)
-def test_of_two_columns_for_one_field_the_user_says_which(tmp_path: Path, names: str, asked: str) -> None:
-    """The first was taken without a word."""
+)  # fmt: skip
+def test_what_columns_may_mean_otherwise_is_asked(tmp_path: Path, names: str, asked: str) -> None:
+    """The first of two was taken, CPU units (1024 of a vCPU) were vCPUs, and nodes left out, all without a word."""
     path = tmp_path / "jobs.csv"
     path.write_text(f"{names}\n1790000000,1790000060,1790000120,3,4\n")
     with pytest.raises(InputError) as caught:
@@ -618,6 +625,8 @@ def test_of_two_columns_for_one_field_the_user_says_which(tmp_path: Path, names:
         ("2026-11-01 00:00:00", "2026-11-01 02:00:00", "7199.5", None),
         ("1790000000000", "1790007200000", "7200", None),
         ("1790000000000", "", "7200000", "ms"),
+        ("2026-11-01T00:00:00Z", "", "7200000", "s"),
+        ("2026-11-01T00:00:00Z", "", "7200", None),
     ],
 )
 def test_durations_beside_a_start_and_an_end_have_the_unit_that_fits_these(

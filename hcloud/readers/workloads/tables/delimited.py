@@ -6,11 +6,8 @@ import csv
 import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import datetime
 from itertools import islice
-from math import isclose, nan
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -37,13 +34,11 @@ from hcloud.readers.workloads.source import HEAD_BYTES, CheckedReader, TraceFile
 from hcloud.readers.workloads.tables.clock import PAIRS, is_clock
 from hcloud.readers.workloads.tables.columns import Column, Sink, SuspectError, ticks_of
 from hcloud.readers.workloads.tables.dates import ALLOWED, is_date
+from hcloud.readers.workloads.tables.lengths import unit_of
 from hcloud.readers.workloads.tables.locate import NUMBER, TableLayout, duplicates, locate
 
 _DATE = re.compile(r"\s*\d{4}-\d\d-\d\d", re.ASCII)
 _UTC = re.compile(r"(Z|z|[+-]00(:?00)?)$")
-_MS = 1e3
-_OF_SECOND = {"s": 1, "ms": 1000, "min": 1 / 60, "h": 1 / 3600}
-"""How many of each unit a second is."""
 _LOOK = 1000  # ours: so many rows are searched for a cell that says of which type times are
 _LONGEST_BLOCK = 1 << 19
 _SEPARATOR = re.compile(r"sep=(.)\s*", re.ASCII)
@@ -215,26 +210,8 @@ def likely_units(source: TraceFile, found: Mapping[str, str], names: Sequence[st
         return units
     cells = [dict(zip(names, map(str.strip, row), strict=False)) for row in _first_rows(source)]
     first = next((row for row in cells if NUMBER.fullmatch(row.get(found["duration"], ""))), None)
-    unit = _unit_of(first, found, meant(names, JOBS)) if first else ""
+    unit = unit_of(first, found, meant(names, JOBS)) if first else ""
     return {**units, "duration_unit": unit} if unit else units
-
-
-def _unit_of(row: Mapping[str, str], found: Mapping[str, str], named: Mapping[str, str]) -> str:
-    """The unit of the duration of a job by its start and its end, else by that of its times; nothing where it is s."""
-    took = float(row[found["duration"]])
-    length = _moment(row.get(named.get("end", ""), "")) - _moment(row.get(named.get("start", ""), ""))
-    if took and (unit := next((u for u, n in _OF_SECOND.items() if isclose(took, length * n, rel_tol=0.05)), None)):
-        return "" if unit == "s" else unit
-    return "ms" if ticks_of(row[found["submit"]]) == _MS and took.is_integer() else ""
-
-
-def _moment(cell: str) -> float:
-    """Seconds of a time; NaN of what is none."""
-    if ticks := ticks_of(cell):
-        return float(cell) / ticks
-    with suppress(ValueError):
-        return datetime.fromisoformat(cell).timestamp()
-    return nan
 
 
 def is_of_machines(source: TraceFile, names: Sequence[str], found: Mapping[str, str]) -> bool:
