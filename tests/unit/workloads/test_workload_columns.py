@@ -639,3 +639,12 @@ def test_durations_beside_a_start_and_an_end_have_the_unit_that_fits_these(
         read_workload(path)
     assert isinstance(caught.value.hint, Advice)
     assert caught.value.hint.keys.get("duration_unit") == unit
+
+
+@pytest.mark.parametrize("time", ["2026-11-01T08:00:00Z", "1790000000", "1790000000000"])
+def test_a_wait_is_not_taken_for_a_time(tmp_path: Path, time: str) -> None:
+    """Jobs that were queued for 30 s came in 1970, and waited for 56 years."""
+    path = tmp_path / "jobs.csv"
+    path.write_text(f"queued,started,took\n30,{time},60\n")
+    with pytest.raises(InputError, match="column queued has no times as column started has: '30'"):
+        read_workload(path, options=WorkloadOptions(columns="submit=queued,start=started,duration=took"))

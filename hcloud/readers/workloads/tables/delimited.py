@@ -247,11 +247,24 @@ def _check_zones(source: TraceFile, columns: tuple[Column, ...], first: list[str
     times = [
         (c, cell.strip()) for c, cell in zip(columns, first, strict=True) if c.sort == "time" and _DATE.match(cell)
     ]
+    _check_of_one_sort(source.name, columns, first)
     elsewhere = [(c, cell) for c, cell in times if _has_zone(cell) and not _UTC.search(cell)]
     naive = [c for c, cell in times if not _has_zone(cell) and not c.zone]
     if elsewhere and naive:
         column, cell = elsewhere[0]
         raise mixed_zones(source.name, (column.in_file, shown(cell)), naive[0].in_file)
+
+
+def _check_of_one_sort(file: str, columns: tuple[Column, ...], first: list[str]) -> None:
+    """InputError where one column of times has dates or Unix times, and another small numbers: it may be a wait."""
+    cells = {c.in_file: cell.strip() for c, cell in zip(columns, first, strict=True) if c.sort == "time"}
+    dated = [name for name, cell in cells.items() if _DATE.match(cell) or ticks_of(cell)]
+    small = [name for name, cell in cells.items() if cell.isdecimal() and int(cell) and not ticks_of(cell)]
+    if dated and small:
+        raise InputError(
+            f"{file}: column {small[0]} has no times as column {dated[0]} has: {shown(cells[small[0]])}",
+            hint=f"name another in place of {small[0]}, or write all times in one way",
+        )
 
 
 def mixed_zones(file: str, zoned: tuple[str, str], naive: str) -> InputError:
