@@ -21,8 +21,9 @@ _OF_JOBS = {
     "finished_at finished_on completed completed_at completed_on completion_time completion_date stop stop_time "
     "stopped_at terminated_at",
     "cores": "cores core cpus cpu vcpus vcpu ncpus num_cpus num_cores n_cpus n_cores ncores cpu_count cpu_cores "
-    "processors procs num_procs nprocs slots required_slots alloc_cpus req_cpus request_cpus requested_cpus "
-    "allocated_cpus cpu_request cpu_requests entrypoint_num_cpus resource_list_ncpus millicores millicpu",
+    "processors procs num_processors num_procs nprocs slots required_slots alloc_cpus req_cpus request_cpus "
+    "requested_cpus allocated_cpus cpu_request cpu_requests entrypoint_num_cpus resource_list_ncpus millicores "
+    "millicpu",
     "memory": "memory",  # "mem" without a unit may be MB
     "gpus": "gpus gpu num_gpus n_gpus ngpus gpu_count req_gpus request_gpus requested_gpus alloc_gpus "
     "entrypoint_num_gpus resource_list_ngpus",
@@ -98,6 +99,8 @@ VALUES = ("value", "cores", "percent", "fraction", "requests")
 _UNITS = re.compile(r"\s*[\[(](utc|gmt|s|sec|seconds|gib|gb|count|avg|average|mean|max|%)[\])]", re.IGNORECASE)
 
 
+_PER_NODE = re.compile(r"nodes|node_count|per_(node|task)$")
+_SIZES = re.compile(rf"{_PER_NODE.pattern}|(^|_)n?(v?cpus?|v?cores?|procs|slots|workers)($|_(count|limit|milli))")
 _WORDS = re.compile(r"(?<=[a-z]{2})(?=[A-Z])")
 """Where a word of a name as ``startTime`` begins."""
 
@@ -144,6 +147,19 @@ def job_columns(names: Iterable[str]) -> dict[str, str]:
         found = {"submit": time, **found} if time is not None else found
     order = ["id", "submit", "start", "end", "duration", "cores", "memory", "gpus", "app", "qos", "kind"]
     return {mine: found[mine] for mine in order if mine in found}
+
+
+def others(found: Mapping[str, str], names: Iterable[str]) -> dict[str, list[str]]:
+    """What else in a file means what sizes and lengths of jobs were found in: only the user can know which is right."""
+    asked = [mine for mine in ("start", "end", "duration", "cores", "memory", "gpus") if mine in found]
+    more = {mine: [one for one in names if one != found[mine] and meant([one], JOBS).get(mine)] for mine in asked}
+    return {mine: columns for mine, columns in more.items() if columns}
+
+
+def sizes_apart(found: Mapping[str, str], names: Iterable[str]) -> list[str]:
+    """Columns that may say the size of jobs too: in nodes, or for each of them; where none says vCPUs, any size."""
+    looked = _PER_NODE if "cores" in found else _SIZES
+    return [name for name in names if name not in found.values() and looked.search(_camel(name))]
 
 
 def is_jobs(found: Mapping[str, str]) -> bool:

@@ -145,7 +145,7 @@ def test_durations_beside_times_in_milliseconds_are_taken_for_such(
     path = tmp_path / "jobs.json"
     path.write_text(json.dumps({"name": "x", "number": 4, "builds": builds}))
     said = refused(["workload", "show", str(path)], capsys)
-    assert "if durations are in ms, as its times are (else say s), read it with: " in said
+    assert "if durations are in ms, by its times (else say s), read it with: " in said
     assert run([*shlex.split(said.partition("read it with: hcloud ")[2]), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["figures"]["core_hours"] == 2.0
 

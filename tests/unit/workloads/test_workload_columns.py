@@ -14,6 +14,7 @@ from pyarrow import csv, parquet
 
 from hcloud.errors import InputError, UsageError
 from hcloud.model.workload import Demand, Jobs
+from hcloud.readers.workloads.commands import Advice
 from hcloud.readers.workloads.entry import read_workload
 from hcloud.readers.workloads.formats.jobs.jobs_table import NEVER_RAN, NO_SUBMIT, STILL_RUNS
 from hcloud.readers.workloads.meanings import called_columns
@@ -574,7 +575,8 @@ def test_a_broken_line_of_json_is_named(tmp_path: Path) -> None:
         "starttime wall procs", "queued_at took slots", "start_time_ms end_time_ms processors",
         "createTime runDuration cpus", "qtime resources_used.walltime Resource_List.ncpus",
         "submission_time wallclock_s num_procs",
-        "time_start time_end requested_cpus", "SubmitTime ElapsedRaw ReqCPUs", "enqueued walltime_minutes n_cpus",
+        "time_start time_end requested_cpus", "submitTime runTime numProcessors",
+        "SubmitTime ElapsedRaw ReqCPUs", "enqueued walltime_minutes n_cpus",
     ],
 )  # fmt: skip
 def test_columns_are_known_by_what_schedulers_and_clouds_call_them(tmp_path: Path, names: str) -> None:
@@ -587,3 +589,62 @@ def test_columns_are_known_by_what_schedulers_and_clouds_call_them(tmp_path: Pat
     called = called_columns(words[words.index("--columns") + 1])
     assert len(called) == 3
     assert called["cores"] == names.split()[2]
+
+
+@pytest.mark.parametrize(
+    ("names", "asked"),
+    [
+        ("submit_time,start_time,end_time,req_cpus,alloc_cpus", "cores is req_cpus (else say alloc_cpus)"),
+        ("submit_time,execution_duration,run_duration,x,y", "duration is execution_duration (else say run_duration)"),
+        ("submit_time,start_time,end_time,mem_mb,memory_gb", "memory is mem_mb (else say memory_gb)"),
+        ("submit_time,started_at,launched_at,end_time,x", "start is started_at (else say launched_at)"),
+        ("created,start,end,cpu", "cpu counts vCPUs (else add --set vcpus_per_core=N, the vCPUs of each)"),
+        (
+            "submit_time,start_time,end_time,nodes,cpus_per_task",
+            "each job takes 1 vCPU (else say cores=NAME), whatever nodes, cpus_per_task say",
+        ),
+        ("submit_time,start_time,end_time,ncpus,num_nodes",
+         "ncpus has the vCPUs of a job on all nodes, whatever num_nodes say"),
+    ],
+)  # fmt: skip
+def test_what_columns_may_mean_otherwise_is_asked(tmp_path: Path, names: str, asked: str) -> None:
+    """The first of two was taken, CPU units (1024 of a vCPU) were vCPUs, and nodes left out, all without a word."""
+    path = tmp_path / "jobs.csv"
+    path.write_text(f"{names}\n1790000000,1790000060,1790000120,3,4\n")
+    with pytest.raises(InputError) as caught:
+        read_workload(path)
+    assert f"if {asked}, read it with: " in str(caught.value.hint)
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "took", "unit"),
+    [
+        ("2026-11-01T00:00:00Z", "2026-11-01T02:00:00Z", "7200000", "ms"),
+        ("2026-11-01 00:00:00", "2026-11-01 02:00:00", "120", "min"),
+        ("2026-11-01 00:00:00", "2026-11-01 02:00:00", "2.0", "h"),
+        ("2026-11-01 00:00:00", "2026-11-01 02:00:00", "7199.5", None),
+        ("1790000000000", "1790007200000", "7200", None),
+        ("1790000000000", "", "7200000", "ms"),
+        ("2026-11-01T00:00:00Z", "", "7200000", "s"),
+        ("2026-11-01T00:00:00Z", "", "7200", None),
+    ],
+)
+def test_durations_beside_a_start_and_an_end_have_the_unit_that_fits_these(
+    tmp_path: Path, start: str, end: str, took: str, unit: str | None
+) -> None:
+    """Only times in ms said so: 7,200,000 ms beside dates were read as 83 days."""
+    path = tmp_path / "jobs.csv"
+    path.write_text(f"created_at,started_at,ended_at,elapsed\n{start},,,\n{start},{start},{end},{took}\n")
+    with pytest.raises(InputError) as caught:
+        read_workload(path)
+    assert isinstance(caught.value.hint, Advice)
+    assert caught.value.hint.keys.get("duration_unit") == unit
+
+
+@pytest.mark.parametrize("time", ["2026-11-01T08:00:00Z", "1790000000", "1790000000000"])
+def test_a_wait_is_not_taken_for_a_time(tmp_path: Path, time: str) -> None:
+    """Jobs that were queued for 30 s came in 1970, and waited for 56 years."""
+    path = tmp_path / "jobs.csv"
+    path.write_text(f"queued,started,took\n30,{time},60\n")
+    with pytest.raises(InputError, match="column queued has no times as column started has: '30'"):
+        read_workload(path, options=WorkloadOptions(columns="submit=queued,start=started,duration=took"))

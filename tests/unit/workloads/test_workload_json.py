@@ -12,7 +12,7 @@ from hcloud.errors import InputError
 from hcloud.model.workload import Jobs
 from hcloud.readers.workloads.commands import Advice
 from hcloud.readers.workloads.entry import read_workload
-from hcloud.readers.workloads.formats.jobs import json_text
+from hcloud.readers.workloads.formats.jobs import json_stream, json_text
 from hcloud.readers.workloads.formats.jobs.jobs_table import NEVER_RAN, STILL_RUNS
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.source import open_source
@@ -120,3 +120,83 @@ def test_slots_of_azure_batch_are_vcpus_unless_it_is_said(tmp_path: Path) -> Non
     task = {"id": "t", "creationTime": "2026-11-01T00:00:00Z", "executionInfo": info, "requiredSlots": 4}
     found = read(written(tmp_path, [task]))
     assert (found.cores.tolist(), found.duration.tolist()) == ([4], [3600])
+
+
+@pytest.mark.parametrize("block", range(1, 9))
+def test_json_is_read_alike_wherever_its_pieces_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: int
+) -> None:
+    """A number of which a piece ended behind its point was refused."""
+    monkeypatch.setattr(json_stream, "BLOCK", block)
+    monkeypatch.setattr(json_text, "_ONE", 1)
+    job = '{"a": "é😀\\ud83d\\ude00\\"", "n": -1.5e+3}'
+    path = tmp_path / "jobs.json"
+    path.write_text(f'{{"v": 1.5, "w": 1e+5, "x": -12, "z": [2.5, 1E-3], "jobs": [{job}]}}')
+    assert list(json_text.json_objects(open_source(path))) == [json.loads(job)]
+
+
+def test_objects_in_lines_that_are_too_long_are_not_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They were, without a word, or the objects in them were taken for jobs."""
+    monkeypatch.setattr(json_text, "_ONE", 8)
+    monkeypatch.setattr(json_stream, "BLOCK", 8)
+    for more in ({"app": "x"}, {"id": "a", "tags": [{"submit": 1, "duration": 1}]}):
+        path = written(tmp_path, {**JOB, **more})
+        with pytest.raises(InputError, match="an object of more than 8 characters is no list of jobs"):
+            list(json_text.json_objects(open_source(path)))
+
+
+def test_objects_too_deep_in_others_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python's own words were shown, with the advice to unpack the archive."""
+    monkeypatch.setattr(json_text, "_ONE", 1)
+    monkeypatch.setattr(json_stream, "BLOCK", 2)
+    path = tmp_path / "jobs.json"
+    path.write_text('{"a":' * 3000 + "1" + "}" * 3000)
+    with pytest.raises(InputError, match="nested too deeply"):
+        list(json_text.json_objects(open_source(path)))
+
+
+def test_bytes_that_are_no_utf_8_are_named_with_their_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their place was counted from the piece that was read."""
+    monkeypatch.setattr(json_stream, "BLOCK", 4)
+    path = tmp_path / "jobs.json"
+    path.write_bytes(b'[{"a": 1},\n\n{"a": "\xe9"}]')
+    with pytest.raises(InputError, match="byte 0xe9 is not UTF-8: line 3"):
+        list(json_text.json_objects(open_source(path)))
+
+
+@pytest.mark.parametrize("long", [False, True])
+def test_an_answer_that_has_fewer_jobs_than_it_says_there_are_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, long: bool
+) -> None:
+    """The first hundred runs of Airflow counted as all."""
+    monkeypatch.setattr(json_text, "_ONE", 1 if long else 1 << 22)
+    page = {"dag_runs": [JOB, JOB], "total_entries": 3}
+    with pytest.raises(InputError, match=r"a part of an answer \(total_entries\)"):
+        read_workload(written(tmp_path, page))
+    assert len(list(json_text.json_objects(open_source(written(tmp_path, page, page))))) == 4
+
+
+def test_an_answer_with_a_begin_and_an_end_of_its_own_is_no_job(tmp_path: Path) -> None:
+    """It was read as one job from the one to the other, and its list was left out."""
+    found = read_workload(written(tmp_path, {"start": T, "end": T + 9_000, "jobs": [JOB, JOB]}))
+    assert isinstance(found, Jobs)
+    assert found.duration.tolist() == [60, 60]
+
+
+def test_tasks_of_google_batch_count_that_run_at_once(tmp_path: Path) -> None:
+    """Each job had one vCPU."""
+    task = {"taskSpec": {"computeResource": {"cpuMilli": "4000", "memoryMib": "1024"}}, "taskCount": "6"}
+    groups: tuple[list[dict[str, object]], ...] = ([{**task, "parallelism": "5"}], [{"taskSpec": {}}])
+    status = {"runDuration": "7200s", "taskGroups": {"group0": {"counts": {"SUCCEEDED": "6"}}}}
+    job = {"createTime": "2026-11-01T00:00:00Z", "status": status}
+    found = read(written(tmp_path, [{**job, "uid": f"j{at}", "taskGroups": one} for at, one in enumerate(groups)]))
+    assert (found.cores.tolist(), found.duration.tolist()) == ([20, 2], [7200, 7200])
+    assert found.memory.tolist() == [5, 2000 / 1024]
+
+
+def test_an_array_of_aws_batch_is_asked_for(tmp_path: Path) -> None:
+    """It counted as one of its jobs."""
+    array = {**of_batch(1, startedAt=T, stoppedAt=T + 5_000), "arrayProperties": {"size": 10}}
+    with pytest.raises(InputError) as caught:
+        read_workload(written(tmp_path, {"jobs": [array]}))
+    assert "if no job is an array of several" in str(caught.value.hint)

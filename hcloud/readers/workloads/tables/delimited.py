@@ -34,11 +34,11 @@ from hcloud.readers.workloads.source import HEAD_BYTES, CheckedReader, TraceFile
 from hcloud.readers.workloads.tables.clock import PAIRS, is_clock
 from hcloud.readers.workloads.tables.columns import Column, Sink, SuspectError, ticks_of
 from hcloud.readers.workloads.tables.dates import ALLOWED, is_date
-from hcloud.readers.workloads.tables.locate import TableLayout, duplicates, locate
+from hcloud.readers.workloads.tables.lengths import unit_of
+from hcloud.readers.workloads.tables.locate import NUMBER, TableLayout, duplicates, locate
 
 _DATE = re.compile(r"\s*\d{4}-\d\d-\d\d", re.ASCII)
 _UTC = re.compile(r"(Z|z|[+-]00(:?00)?)$")
-_MS = 1e3
 _LOOK = 1000  # ours: so many rows are searched for a cell that says of which type times are
 _LONGEST_BLOCK = 1 << 19
 _SEPARATOR = re.compile(r"sep=(.)\s*", re.ASCII)
@@ -208,10 +208,10 @@ def likely_units(source: TraceFile, found: Mapping[str, str], names: Sequence[st
         units["memory_unit"] = "MiB"
     if "duration" not in found or unit_said("duration", found["duration"]) or source.head.startswith(b"PAR1"):
         return units
-    at, took = names.index(found["submit"]), names.index(found["duration"])
-    rows = [row for row in _first_rows(source) if len(row) == len(names) and row[took].strip()][:1]
-    in_ms = any(ticks_of(row[at].strip()) == _MS and row[took].strip().isdigit() for row in rows)
-    return {**units, "duration_unit": "ms"} if in_ms else units
+    cells = [dict(zip(names, map(str.strip, row), strict=False)) for row in _first_rows(source)]
+    first = next((row for row in cells if NUMBER.fullmatch(row.get(found["duration"], ""))), None)
+    unit = unit_of(first, found, meant(names, JOBS)) if first else ""
+    return {**units, "duration_unit": unit} if unit else units
 
 
 def is_of_machines(source: TraceFile, names: Sequence[str], found: Mapping[str, str]) -> bool:
@@ -247,11 +247,24 @@ def _check_zones(source: TraceFile, columns: tuple[Column, ...], first: list[str
     times = [
         (c, cell.strip()) for c, cell in zip(columns, first, strict=True) if c.sort == "time" and _DATE.match(cell)
     ]
+    _check_of_one_sort(source.name, columns, first)
     elsewhere = [(c, cell) for c, cell in times if _has_zone(cell) and not _UTC.search(cell)]
     naive = [c for c, cell in times if not _has_zone(cell) and not c.zone]
     if elsewhere and naive:
         column, cell = elsewhere[0]
         raise mixed_zones(source.name, (column.in_file, shown(cell)), naive[0].in_file)
+
+
+def _check_of_one_sort(file: str, columns: tuple[Column, ...], first: list[str]) -> None:
+    """InputError where one column of times has dates or Unix times, and another small numbers: it may be a wait."""
+    cells = {c.in_file: cell.strip() for c, cell in zip(columns, first, strict=True) if c.sort == "time"}
+    dated = [name for name, cell in cells.items() if _DATE.match(cell) or ticks_of(cell)]
+    small = [name for name, cell in cells.items() if cell.isdecimal() and int(cell) and not ticks_of(cell)]
+    if dated and small:
+        raise InputError(
+            f"{file}: column {small[0]} has no times as column {dated[0]} has: {shown(cells[small[0]])}",
+            hint=f"name another in place of {small[0]}, or write all times in one way",
+        )
 
 
 def mixed_zones(file: str, zoned: tuple[str, str], naive: str) -> InputError:

@@ -119,7 +119,7 @@ def _dates_of(findings: Findings, given: str) -> _Readable:
 
 
 def _is_odd_duration(problem: Problem) -> bool:
-    return problem.allowed.startswith("a number") and is_clock(problem.value.strip("'"))
+    return problem.allowed.startswith("a number from") and is_clock(problem.value.strip("'"))
 
 
 def duplicates(source: TraceFile, layout: TableLayout, column: Column, twice: Hashes) -> None:

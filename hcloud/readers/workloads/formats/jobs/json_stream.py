@@ -53,7 +53,7 @@ class JsonStream:
                 if len(self._text) - self._at >= longest or not self._more():
                     return error
                 continue
-            if end < len(self._text) or not self._more():  # of a number there may be more
+            if end + 2 < len(self._text) or not self._more():  # of a number there may be more: 1 of 1e+5
                 self._at = end
                 return found
 
@@ -104,7 +104,7 @@ class JsonStream:
         rest, gone = self._text[self._at :], self._text[: self._at]
         blocks, size = list[str](), 0
         while size < max(BLOCK, len(rest)) and (block := self._file.read(BLOCK)):
-            blocks.append(self._decoder.decode(block))
+            blocks.append(self._decoded(block, "".join(blocks)))
             size += len(block)
         if not size:
             self._decoder.decode(b"", final=True)
@@ -113,3 +113,10 @@ class JsonStream:
         self._column = len(gone) - gone.rfind("\n") if "\n" in gone else self._column + len(gone)
         self._text, self._at = rest + "".join(blocks), 0
         return True
+
+    def _decoded(self, block: bytes, before: str) -> str:
+        try:
+            return self._decoder.decode(block)
+        except UnicodeDecodeError as error:
+            line = self._line + (self._text + before).count("\n") + error.object[: error.start].count(b"\n")
+            raise ValueError(f"byte 0x{error.object[error.start]:02x} is not UTF-8: line {line}") from None

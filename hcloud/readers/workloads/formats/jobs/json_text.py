@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,7 +12,7 @@ from itertools import chain, islice
 from json import JSONDecodeError
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 import pyarrow as pa
 from pyarrow import csv
@@ -26,10 +27,13 @@ from hcloud.readers.workloads.tables.delimited import Progress
 _CHUNK = 50_000  # ours: jobs that are held as objects at once
 _LOOK = 20_000
 _ONE = 1 << 22  # ours: characters up to which an object is read at once
+_DEEPEST = 50  # ours: objects within objects in which a list of jobs is looked for
 _FORMS = "an object a line, or a list of them"
 _PAGES = "ask for all pages (the AWS CLI does without --max-items), and write them one after the other into one file"
 _MORE = ("nextToken", "NextToken", "nextPageToken", "next_page_token", "nextLink", "odata.nextLink")
 """Keys of a page that say that more follow."""
+_TOTALS = ("total_entries", "total_count", "totalCount")
+"""Keys of a page that say how many entries all pages have."""
 _OF_PAGES = re.compile(r"(?i)next|prev|page|count|total|kind|etag|link|more|context|meta|errors|warnings")
 _EMPTY = re.compile(rb'\s*(\{\s*("[^"]*"\s*:\s*(null|\d+|"[^"]*")\s*,\s*)*"[^"]*"\s*:\s*)?\[\s*\]')
 _TYPED = {"type", "value"}
@@ -82,7 +86,7 @@ def _texts(cells: list[str | None]) -> pa.Array:
 def json_objects(source: TraceFile, key: str = "", progress: Progress | None = None) -> Iterator[Mapping[str, object]]:
     """The objects in lines, in lists, or in the list that each object holds (of several the one with this ``key``), one
     by one; InputError for other JSON, and for pages of which the last is missing."""
-    number, more = 0, list[str]()
+    number, more = 0, list[tuple[str, float]]()
     try:
         with source.open() as file:
             for number, found in enumerate(_listed(JsonStream(file), key, more), 1):
@@ -93,8 +97,8 @@ def json_objects(source: TraceFile, key: str = "", progress: Progress | None = N
                 yield found
     except ValueError as error:
         raise InputError(f"{source.name}: is no JSON of jobs: {error}", hint=_FORMS) from None
-    if more and all(more):
-        raise InputError(f"{source.name}: is a part of an answer ({more[-1]}), more pages follow", hint=_PAGES)
+    if more and all(number < whole for _, whole in more):
+        raise InputError(f"{source.name}: is a part of an answer ({more[-1][0]}), more pages follow", hint=_PAGES)
     if not number:
         raise no_json_job(source.name)
 
@@ -109,8 +113,8 @@ def no_json_job(name: str) -> InputError:
     return InputError(f"{name}: holds no job: its list is empty", hint="ask for another time, queue or state of jobs")
 
 
-def _listed(stream: JsonStream, key: str, more: list[str]) -> Iterator[object]:
-    """The values of lists and lines, and of pages; of each page its key that says that more follow is added."""
+def _listed(stream: JsonStream, key: str, more: list[tuple[str, float]]) -> Iterator[object]:
+    """The values of lists and lines, and of pages; of each page is added what :func:`_follows` says."""
     is_first = True
     while mark := stream.peek():
         whole = None if mark == "[" or key else stream.whole(_ONE)
@@ -124,30 +128,51 @@ def _listed(stream: JsonStream, key: str, more: list[str]) -> Iterator[object]:
         is_first = False
 
 
-def _of_page(whole: object, more: list[str]) -> Iterator[object]:
+def _of_page(whole: object, more: list[tuple[str, float]]) -> Iterator[object]:
     """The only list of objects that an object holds, if it is no job itself."""
-    page = whole if isinstance(whole, dict) and not is_jobs(job_columns(whole)) else {}
+    page = whole if isinstance(whole, dict) and not _is_job(whole) else {}
     lists = dict(_lists(page))
+    if is_jobs(job_columns(page)) and not any(is_jobs(job_columns(one[0])) for one in lists.values()):
+        lists = {}
     if len(lists) > 1:
         raise _several(list(lists))
     if lists:
-        more.append(next((name for name in _MORE if page.get(name)), ""))
+        more.append(_follows(page))
     yield from next(iter(lists.values()), [] if _is_page(whole) else [whole])
 
 
-def _of_long_page(stream: JsonStream, key: str, more: list[str], lists: list[str], above: str = "") -> Iterator[object]:
+def _is_job(names: Mapping[str, object]) -> bool:
+    """Whether an object is a job, and no answer that has a begin and an end too."""
+    found = job_columns(names)
+    return is_jobs(found) and not found.keys().isdisjoint(("id", "cores"))
+
+
+def _follows(page: Mapping[str, object]) -> tuple[str, float]:
+    """The key of a page that says that more follow, and of how many jobs there are no more."""
+    token = next((name for name in _MORE if page.get(name)), "")
+    totals = ((name, total) for name in _TOTALS if type(total := page.get(name)) is int)
+    return (token, math.inf) if token else next(totals, ("", 0))
+
+
+def _of_long_page(
+    stream: JsonStream, key: str, more: list[tuple[str, float]], lists: list[str], above: str = ""
+) -> Iterator[object]:
     """The same of an object that is not held as a whole."""
-    follows = ""
+    said = dict[str, object]()
     for name in stream.members():
         path, mark = f"{above}{name}", stream.peek()
-        if mark == "{" and not key:
+        said[name] = None
+        if mark == "{" and not key and above.count(".") < _DEEPEST:
             yield from _of_long_page(stream, key, more, lists, f"{path}.")
         elif mark == "[" and key in ("", path):
             yield from _of_list(stream, path, lists)
-        elif stream.value() and name in _MORE:
-            follows = name
+        else:
+            value = stream.value()
+            said[name] = value if name in _MORE or name in _TOTALS else None
     if not above:
-        more.append(follows)
+        more.append(_follows(said))
+        if not key and (not lists or _is_job(said)):
+            raise ValueError(f"an object of more than {_ONE:,} characters is no list of jobs")
 
 
 def _of_list(stream: JsonStream, path: str, lists: list[str]) -> Iterator[object]:
@@ -166,7 +191,7 @@ def _several(lists: Sequence[str]) -> ValueError:
     return ValueError(f"several lists of objects: {', '.join(lists)}; keep one, as jq .{lists[0]} does")
 
 
-def _lists(whole: Mapping[str, object], above: str = "") -> Iterator[tuple[str, list[object]]]:
+def _lists(whole: Mapping[str, object], above: str = "") -> Iterator[tuple[str, list[dict[str, Any]]]]:
     """The lists of objects in an object and in those that it holds, by their paths."""
     for key, value in whole.items():
         if isinstance(value, dict):
@@ -175,7 +200,7 @@ def _lists(whole: Mapping[str, object], above: str = "") -> Iterator[tuple[str, 
             yield f"{above}{key}", value
 
 
-def _is_list(value: object) -> TypeGuard[list[object]]:
+def _is_list(value: object) -> TypeGuard[list[dict[str, Any]]]:
     return isinstance(value, list) and all(isinstance(one, dict) for one in value)
 
 
@@ -187,18 +212,30 @@ def _is_page(whole: object) -> bool:
 
 def _leaves(job: Mapping[str, object], above: str = "") -> Iterator[tuple[str, str | None]]:
     for key, held in job.items():
-        value = _named(held) if isinstance(held, list) else held
+        value = _named(held) if _is_list(held) else held
         if isinstance(value, dict):
             yield from _leaves(value, f"{above}{key}{_WITHIN}")
         else:
             yield f"{above}{key}" if above else key, str(value) if type(value) is int else _cell(value)
 
 
-def _named(value: object) -> object:
-    """A list of objects with a type and a value, as AWS Batch asks for vCPUs and memory, as one object."""
-    found = value if isinstance(value, list) else []
-    named = {str(one["type"]): one["value"] for one in found if isinstance(one, dict) and one.keys() >= _TYPED}
-    return named if named and len(named) == len(found) else value
+def _named(found: list[dict[str, Any]]) -> object:
+    """A list of objects with a type and a value, as AWS Batch asks for vCPUs and memory, as one object; so too groups
+    of tasks of Google Batch."""
+    if found and all("taskSpec" in one for one in found):
+        return _of_groups(found)
+    named = {str(one["type"]): one["value"] for one in found if one.keys() >= _TYPED}
+    return named if named and len(named) == len(found) else found
+
+
+def _of_groups(groups: list[dict[str, Any]]) -> object:
+    """What groups of tasks of Google Batch ask for while as many of them run as may at once, with Google's defaults."""
+    found = Counter[str]()
+    for group in groups:
+        at_once = min(int(group.get("taskCount", 1)), int(group.get("parallelism", 1000)))
+        asked = {"cpuMilli": 2000, "memoryMib": 2000, **group["taskSpec"].get("computeResource", {})}
+        found.update({name: int(asked[name]) * at_once for name in ("cpuMilli", "memoryMib")}, servers=at_once)
+    return found
 
 
 def _cell(value: object) -> str | None:

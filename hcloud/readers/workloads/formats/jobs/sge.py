@@ -35,6 +35,7 @@ _NONE = ("", "none", "undefined", "0")
 _MS = 1e11  # later versions write milliseconds
 _DATES = ("%a %b %d %H:%M:%S %Y", "%m/%d/%Y %H:%M:%S.%f", "%m/%d/%Y %H:%M:%S")
 _ASKED = re.compile(r"\b(?:h_vmem|mem_free|m_mem_free|h_rss)=([\d.]+[KMGTkmgt]?)\b")
+_TASK_ID = re.compile(r"\d+\.[\w.-]+")
 _ON_ONE = re.compile(r"(?i)smp|shm|thread|openmp(?!i)|\bomp|serial|single|make")
 """Names of environments whose slots are on one server."""
 
@@ -62,7 +63,8 @@ def _lines(lines: Iterator[tuple[int, str]], recorder: Recorder) -> Iterator[tup
     for number, line in lines:
         cells = line.split(":")
         if len(cells) >= _LEAST:
-            yield number, {name: cells[at] for name, at in _PLACES.items() if at < len(cells)}
+            words = {name: cells[at] for name, at in _PLACES.items() if at < len(cells)}
+            yield number, words | {"category": ":".join(cells[_PLACES["category"] :])}  # h_rt=24:00:00 in it too
         else:
             recorder.findings.add(f"line {number}", shown(line), f"a job: {_LEAST} fields or more, separated by colons")
 
@@ -80,7 +82,7 @@ def _blocks(lines: Iterator[tuple[int, str]], _: Recorder) -> Iterator[tuple[int
 
 
 def _job(words: Mapping[str, str], recorder: Recorder) -> Iterator[RecordedJob | str]:
-    if words.get("pe_taskid", "").lower() not in _NONE:
+    if _TASK_ID.fullmatch(words.get("pe_taskid", "")):
         yield TASK
         return
     submit, start, end = (_moment(name, words, recorder) for name in ("qsub_time", "start_time", "end_time"))
