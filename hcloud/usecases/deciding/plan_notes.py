@@ -225,7 +225,8 @@ def _of_prices(seen: PlanNoteInputs) -> Iterator[str]:
     if unpriced:
         count = counted(len(unpriced), "type")
         yield f"{count} not considered, as a price is missing or quarantined: {', '.join(unpriced[:3])}"
-    derived = sorted({f"{o.key.option.in_words}s" for o in offers if o.origin.derived})
+    options = {o.key.option for o in offers if o.origin.derived}
+    derived = sorted(f"{o.in_words}s" if o.is_commitment else o.in_words for o in options)
     if derived:
         yield f"derived prices are in use ({', '.join(derived)}): see 'hcloud explain' before buying"
     for owned in seen.decision.owned:

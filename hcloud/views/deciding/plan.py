@@ -200,6 +200,8 @@ def _if_less(plan: Plan) -> str:
 def beside(case: WhatIf) -> str:
     """What commitments cost at another demand beside renting everything: ``8.4% cheaper``."""
     share = float(case.planned / case.all_on_demand - 1)
+    if share >= 0 and f"{share:.1%}" == "0.0%":
+        return "no cheaper"
     return f"{abs(share):.1%} {'dearer' if share > 0 else 'cheaper'}"
 
 

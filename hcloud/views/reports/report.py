@@ -194,4 +194,4 @@ def _share(part: Decimal, whole: Decimal) -> str:
 
 
 def _signed(more: Decimal, whole: Decimal) -> str:
-    return f"{more / whole * 100:+.1f}%" if whole else ""
+    return f"{more / whole * 100:+z.1f}%" if whole else ""
