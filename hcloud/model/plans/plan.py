@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from decimal import Decimal
 from enum import StrEnum
@@ -347,6 +347,16 @@ class Plan:
     def sizing_of(self, line: MixLine) -> Sizing | None:
         """Why a commitment is bought in its number; None where nothing is said of it."""
         return next((s for s in self.sizing if line.address in (s.address, *s.bought_as)), None)
+
+    @property
+    def unbought(self) -> str:
+        """What it is called to serve the demand without a purchase: what is owned already is used all the same."""
+        return "buying nothing more" if any(line.is_owned for line in self.mix) else self.now.name
+
+    @property
+    def told_alternatives(self) -> tuple[Alternative, ...]:
+        """The alternatives, that without a purchase named by what is owned beside it."""
+        return tuple(replace(a, name=self.unbought) if a.name == self.now.name else a for a in self.alternatives)
 
     @property
     def purchases(self) -> tuple[MixLine, ...]:

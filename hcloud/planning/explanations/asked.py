@@ -86,7 +86,9 @@ def _place(address: str) -> str:
 def _other_plans(plan: Plan, words: str) -> Iterator[Subject]:
     """Another plan by its name or the beginning of it, or a strategy that was simulated."""
     wanted = " ".join(words.lower().replace("-", " ").split())
-    yield from (a for a in plan.alternatives if wanted and a.name.startswith(wanted))
+    for plain, told in zip(plan.alternatives, plan.told_alternatives, strict=True):
+        if wanted and any(a.name.startswith(wanted) for a in (plain, told)):
+            yield told
     if plan.operation is not None:
         points = sorted(plan.operation.points, key=lambda p: (bool(p.verdict), p.hourly))
         yield from (p for p in points if wanted in (p.strategy.lower(), f"{p.strategy.lower()} with {p.reserve}"))
@@ -134,4 +136,4 @@ def _names(plan: Plan) -> set[str]:
     types = {a.removeprefix(OWNED).split("/")[2] for a in addresses}
     options = {a.removeprefix(OWNED).split("/")[3] for a in addresses if a.count("/") > 2}
     strategies = {p.strategy for p in plan.operation.points} if plan.operation else set()
-    return types | options | strategies | {a.name for a in plan.alternatives}
+    return types | options | strategies | {a.name for a in plan.told_alternatives}

@@ -78,7 +78,7 @@ def planned_holdings(plan: Plan, offers: Offers, period: Period) -> tuple[Report
 
 def planned_counterfactuals(plan: Plan) -> tuple[Counterfactual, ...]:
     """The other ways to serve the demand, by the month, as the plan compared them."""
-    rivals = (a for a in plan.alternatives if a.name not in (PLAN_NAME, BOUND_NAME))
+    rivals = (a for a in plan.told_alternatives if a.name not in (PLAN_NAME, BOUND_NAME))
     return tuple(Counterfactual(a.name, a.description, a.monthly) for a in rivals)
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from hcloud.model.plans.operation import OperatingPoint, Operation
-from hcloud.planning.strategies.choice import OperatingTarget, choose, is_affordable
+from hcloud.planning.strategies.choice import OperatingTarget, choose, in_doubt, is_affordable, model_of
 from hcloud.planning.strategies.choice_reasons import settled_below
 from hcloud.units import CENT
 
@@ -29,7 +30,7 @@ def target_of(operation: Operation) -> OperatingTarget:
 def next_best(operation: Operation) -> OperatingPoint | None:
     """What would be chosen if the chosen point were not there."""
     others = [p for p in operation.points if p is not operation.chosen]
-    return choose(others, target_of(operation)) if others else None
+    return _settled(others, target_of(operation)) if others else None
 
 
 def lower_target(operation: Operation) -> Wish | None:
@@ -65,4 +66,13 @@ def _kept(operation: Operation) -> list[float]:
 
 
 def _at(operation: Operation, qos: float, budget: Decimal | None) -> Wish:
-    return Wish(qos, budget, choose(operation.points, replace(target_of(operation), qos=qos, budget=budget)))
+    wanted = replace(target_of(operation), qos=qos, budget=budget)
+    stays = choose(operation.points, wanted) is operation.chosen
+    return Wish(qos, budget, operation.chosen if stays else _settled(operation.points, wanted))
+
+
+def _settled(points: Sequence[OperatingPoint], target: OperatingTarget) -> OperatingPoint:
+    """What these runs settle on; where they leave it open, what keeps the target in the mean: seeds too few to tell a
+    point to be worse would answer a wish for more quality with less."""
+    affordable = [p for p in points if is_affordable(p, target)]
+    return model_of(affordable, target) if in_doubt(points, target) else choose(points, target)

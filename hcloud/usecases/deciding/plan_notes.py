@@ -24,7 +24,7 @@ from hcloud.planning.forecasting.rising import AT_EACH_END, growth_of
 from hcloud.planning.forecasting.window import window_of
 from hcloud.planning.settings import Divisible, PlanSettings
 from hcloud.readers.configuration.config import Loaded
-from hcloud.readers.workloads.formats.jobs.recorded import NO_ZONE
+from hcloud.readers.workloads.formats.jobs.recorded import FEATURES, NO_ZONE
 from hcloud.units import SECONDS_PER_HOUR, counted, format_age, format_duration, format_span
 
 if TYPE_CHECKING:
@@ -164,6 +164,8 @@ def _of_rules(rules: Iterable[Modelled]) -> Iterator[str]:
             yield f"the workload has no memory column; assumed: {rule.rule} (workload.options.{rule.key})"
         if rule.rule == NO_ZONE:
             yield f"{rule.column} of the workload are read as {rule.rule}"
+        if rule.column == FEATURES:
+            yield f"{rule.column} are {rule.rule}"
         if rule.key == KEY and rule.rule.startswith(NO_PROFILE):
             yield f"{rule.column} of the workload have {rule.rule}"
 
@@ -229,7 +231,8 @@ def _of_prices(seen: PlanNoteInputs) -> Iterator[str]:
     if unpriced:
         count = counted(len(unpriced), "type")
         yield f"{count} not considered, as a price is missing or quarantined: {', '.join(unpriced[:3])}"
-    derived = sorted({f"{o.key.option.in_words}s" for o in offers if o.origin.derived})
+    options = {o.key.option for o in offers if o.origin.derived}
+    derived = sorted(f"{o.in_words}s" if o.is_commitment else o.in_words for o in options)
     if derived:
         yield f"derived prices are in use ({', '.join(derived)}): see 'hcloud explain' before buying"
     for owned in seen.decision.owned:

@@ -98,7 +98,7 @@ def _how_sure(plan: Plan) -> Iterator[str]:
     for case in plan.what_if:
         if case.all_on_demand:
             yield (
-                f"if demand changes by {float(case.change):+.0%}: {beside(case)} than all on demand, with"
+                f"if demand changes by {float(case.change):+.0%}: {beside(case)} than {plan.unbought}, with"
                 f" {format_money(case.unused_commitment)} of commitment unused"
             )
     if plan.risk is not None:

@@ -14,7 +14,7 @@ from rich.text import Text
 from hcloud.model.catalog import Payment
 from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.plans.held import HOURS_PER_DAY, begun_later
-from hcloud.model.plans.plan import OWNED, Alternative, MixLine, Plan, Refusal, Risk, WhatIf
+from hcloud.model.plans.plan import Alternative, MixLine, Plan, Refusal, Risk, WhatIf
 from hcloud.planning.fleets.history import glimpsed, said_of_history
 from hcloud.units import HOURS_PER_YEAR, counted, format_age, format_duration, format_figure, format_money, percent
 from hcloud.views.charts import figure
@@ -29,7 +29,14 @@ from hcloud.views.deciding.operation import (
     simulated_line,
     verdicts,
 )
-from hcloud.views.deciding.plan_tables import DERIVED, grouped, instances, mix_on_screen, price_of, told_alternatives
+from hcloud.views.deciding.plan_tables import (
+    DERIVED,
+    grouped,
+    instances,
+    mix_on_screen,
+    price_of,
+    told_alternatives,
+)
 from hcloud.views.escaped import BLANK, Written, markdown_document, md
 from hcloud.views.lines import point
 from hcloud.views.live.change import changes_markdown
@@ -72,20 +79,23 @@ def _first_lines(plan: Plan) -> list[Text]:
 
 
 def _headline(plan: Plan) -> Text:
-    owned = any(line.address.startswith(OWNED) for line in plan.mix)
     before, after = plan.now.monthly, plan.after.monthly
     saved = before - after
     share = saved / before if before else Decimal(0)
     if (glimpse := glimpsed(plan.history)) is not None:
         return Text(too_short_to_save(plan, glimpse))
     text = Text()
-    text.append("with what you own " if owned else "all on demand ", style="dim")
+    text.append(f"{_start(plan)} ", style="dim")
     text.append(f"{format_money(before)}/month")
     text.append("  →  this plan ", style="dim")
     text.append(f"{format_money(after)}/month", style="bold green")
     verb, size = ("saves", saved) if saved >= 0 else ("costs more:", -saved)
     text.append(f"   {verb} {format_money(size)}/month ({abs(float(share)):.1%})", style="bold")
     return text
+
+
+def _start(plan: Plan) -> str:
+    return "with what you own" if any(line.is_owned for line in plan.mix) else plan.now.name
 
 
 def too_short_to_save(plan: Plan, glimpse: str) -> str:
@@ -180,12 +190,14 @@ def _if_less(plan: Plan) -> str:
         return "no falls of demand to compare (planning.falls)"
     falls = " / ".join(f"{-float(w.change):.0%}" for w in asked)
     costs = " / ".join(beside(w) for w in asked)
-    return f"if demand falls by {falls}: {costs} than all on demand"
+    return f"if demand falls by {falls}: {costs} than {plan.unbought}"
 
 
 def beside(case: WhatIf) -> str:
     """What commitments cost at another demand beside renting everything: ``8.4% cheaper``."""
     share = float(case.planned / case.all_on_demand - 1)
+    if share >= 0 and f"{share:.1%}" == "0.0%":
+        return "no cheaper"
     return f"{abs(share):.1%} {'dearer' if share > 0 else 'cheaper'}"
 
 
@@ -252,7 +264,7 @@ def markdown(plan: Plan) -> Written:
     dollars = (format_money(plan.now.monthly), format_money(plan.after.monthly))
     rows = [
         *(md("{}  ", line, longest=LONGEST_LINE) for line in first[:-1]),
-        md("**{}/month** all on demand → **{}/month**{}", *dollars, ends)
+        md("**{}/month** {} → **{}/month**{}", dollars[0], _start(plan), dollars[1], ends)
         if (glimpse := glimpsed(plan.history)) is None
         else md("{}{}", too_short_to_save(plan, glimpse), ends, longest=LONGEST_LINE),
         *(md("{}", line, longest=LONGEST_LINE) for line in first[-1:]),

@@ -159,7 +159,7 @@ def falls_picture(plan: Plan) -> Drawn | None:
     lowest = min(plan.what_if, key=lambda w: w.change)
     turn = _turning_point(plan)
     said = (
-        f"With the demand planned for, this plan costs {format_money(plan.after.total)} and all on demand "
+        f"With the demand planned for, this plan costs {format_money(plan.after.total)} and {plan.unbought} "
         f"{format_money(plan.now.total)}; if demand is {-float(lowest.change):.0%} lower, "
         f"{format_money(lowest.planned)} and {format_money(lowest.all_on_demand)}."
     )
@@ -174,7 +174,7 @@ def _courses(plan: Plan) -> list[tuple[str, str, list[Point]]]:
     bought = any(line.address.startswith(OWNED) for line in plan.mix)
     asked = sorted(plan.what_if, key=lambda w: w.change)
     rows = [
-        ("all on demand", "p-line2", [(float(w.change), float(w.all_on_demand)) for w in asked]),
+        (plan.unbought, "p-line2", [(float(w.change), float(w.all_on_demand)) for w in asked]),
         ("this plan", "p-line", [(float(w.change), float(w.planned)) for w in asked]),
         ("best in hindsight", "p-line3", [(float(w.change), float(w.best_in_hindsight)) for w in asked]),
     ]

@@ -141,9 +141,9 @@ def due_upfront(plan: Plan) -> tuple[Decimal, str]:
 
 def told_alternatives(plan: Plan) -> list[tuple[str, Alternative]]:
     """The dearest first, each under its name; one that costs what the plan does is named beside it and not again."""
-    same = [a.name for a in plan.alternatives if not a.versus_plan and a.name not in (plan.after.name, BOUND)]
+    same = [a.name for a in plan.told_alternatives if not a.versus_plan and a.name not in (plan.after.name, BOUND)]
     own = f"{plan.after.name} = {' = '.join(same)}" if same else plan.after.name
-    told = sorted((a for a in plan.alternatives if a.name not in same), key=lambda a: (-a.total, a.name))
+    told = sorted((a for a in plan.told_alternatives if a.name not in same), key=lambda a: (-a.total, a.name))
     return [(own if a.name == plan.after.name else a.name, a) for a in told]
 
 

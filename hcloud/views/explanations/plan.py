@@ -57,7 +57,7 @@ def _types(plan: Plan) -> str:
 
 def _beside(plan: Plan, saved: Decimal) -> Iterator[str]:
     verb = "less" if saved >= 0 else "more"
-    yield f"{format_money(abs(saved))} a month {verb} than all on demand ({share(saved, plan.now.monthly)})"
+    yield f"{format_money(abs(saved))} a month {verb} than {plan.unbought} ({share(saved, plan.now.monthly)})"
     types = [r for r in plan.refusals if r.margin is not None and r.address.count("/") == 2]
     if types:
         yield f"next type {_type(types[0].address)}: {more_of(plan, types[0].margin)}"

@@ -221,6 +221,31 @@ def test_markdown(capsys: pytest.CaptureFixture[str]) -> None:
     assert "| mix | type | region |" in out
 
 
+def test_beside_what_is_owned_no_screen_calls_it_all_on_demand(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A plan said 'with what you own' above and, of the same dollars, 'all on demand' in its tables and in explain."""
+    plan, config = tmp_path / "plan.json", tmp_path / "hcloud.yaml"
+    config.write_text(
+        "owned: [{provider: aws, region: us-east-1, instance_type: m6i.4xlarge, option: reserved-instance,"
+        " term_years: 1, count: 2, expires: 2031-12-31}]\n",
+        encoding="utf-8",
+    )
+    given = [str(Path(EXAMPLE).parents[1] / "six-weeks" / "trace.csv"), "-f", str(config), "--family", "m6i", *NOW]
+    assert run(["plan", *given, "--out", str(plan)]) == 0
+    screen = " ".join(capsys.readouterr().out.split())
+    assert run(["explain", str(plan)]) == 0
+    screen += " ".join(capsys.readouterr().out.split())
+    assert run(["plan", *given, "-o", "md"]) == 0
+    screen += capsys.readouterr().out
+    for words in ("buying nothing more", "all on demand"):
+        assert run(["explain", str(plan), "--why-not", words]) == 0
+        assert capsys.readouterr().out.startswith("not buying nothing more: +$")
+    assert screen.count("buying nothing more") >= 3
+    assert re.findall("all on demand (?!would have)", screen) == [], "what turns the plan round has no purchase at all"
+    assert screen.count("with what you own") == 2
+
+
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [

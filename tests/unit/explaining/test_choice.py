@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from dataclasses import MISSING, fields
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hcloud.model.plans.operation import Band, OperatingPoint
+from hcloud.model.plans.operation import Band, OperatingPoint, Operation
 from hcloud.planning.strategies.choice import (
     OperatingTarget,
     choose,
@@ -23,6 +25,7 @@ from hcloud.planning.strategies.choice import (
     with_front,
 )
 from hcloud.planning.strategies.choice_reasons import how_sure, judged, why
+from hcloud.planning.strategies.flips_of_target import higher_target, next_best
 from hcloud.sim.outcomes.interval import Interval
 
 QOS = OperatingTarget(0.9, None)
@@ -36,6 +39,13 @@ def seeded(name: str, costs: list[int], kept: list[float]) -> OperatingPoint:
     band = Band(mean, None if math.isnan(half) else half)
     figures = (None, None, None, None, False, "", hourly, tuple(kept))
     return OperatingPoint(name, 1, "its own rule", monthly / 730, None, monthly, band, *figures)
+
+
+def operated(points: list[OperatingPoint], chosen: OperatingPoint) -> Operation:
+    """An operation of simulated points that keeps its target."""
+    figures: dict[str, Any] = dict.fromkeys((f.name for f in fields(Operation) if f.default is MISSING), None)
+    told = {"qos_target": QOS.qos, "meets_target": True, "within_budget": True, "baseline": chosen}
+    return Operation(**figures | told | {"points": tuple(points), "strategy": chosen.strategy})
 
 
 def test_a_tenth_of_a_point_inside_the_noise_is_not_worth_565_dollars() -> None:
@@ -65,6 +75,19 @@ def test_a_target_that_is_kept_is_not_given_up_for_what_seeds_tell_to_miss_it() 
     keeps = seeded("good", [300] * 3, [0.91, 0.911, 0.909])
     assert choose([misses, keeps], QOS) is keeps
     assert in_doubt([misses, keeps], QOS) == ()
+
+
+def test_a_wish_for_more_quality_is_not_answered_with_less_that_few_seeds_leave_open() -> None:
+    """Three seeds of the better point tell nothing apart from it, not even what keeps far fewer jobs."""
+    poor = seeded("poor", [700] * 7, [0.80, 0.92, 0.84, 0.88, 0.85, 0.87, 0.86])
+    chosen = seeded("chosen", [1000] * 9, [0.903, 0.902, 0.904] * 3)
+    better = seeded("better", [1040] * 3, [0.92, 0.90, 0.94])
+    points = [poor, chosen, better]
+    assert choose(points, QOS) is chosen
+    assert choose([poor, better], QOS) is poor, "what made it the answer"
+    operation = operated([*judged(points, chosen, QOS)], chosen)
+    answers = [operation.chosen, next_best(operation), getattr(higher_target(operation), "chosen", None)]
+    assert [point.strategy for point in answers if point is not None] == ["chosen", "better", "better"]
 
 
 def test_the_choice_is_open_as_long_as_a_cheaper_point_may_keep_the_target() -> None:

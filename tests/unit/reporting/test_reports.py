@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 
@@ -18,7 +19,15 @@ from hcloud.catalog.bills.billing import charges
 from hcloud.model.catalog import Provider, PurchaseOption
 from hcloud.model.holdings.live import Commitment
 from hcloud.model.report import MachineRental, Period
-from hcloud.planning.reports.report import COMMITMENTS, Dimension, Report, ReportSource, grouped, to_cents
+from hcloud.planning.reports.report import (
+    COMMITMENTS,
+    Counterfactual,
+    Dimension,
+    Report,
+    ReportSource,
+    grouped,
+    to_cents,
+)
 from hcloud.planning.reports.savings import all_reserved, coverage, peak_counts, savings, uses
 from hcloud.units import harmless
 from hcloud.usecases.reports.report import counterfactuals, holding_of
@@ -145,6 +154,14 @@ def test_the_peak_is_of_what_ran_at_once() -> None:
     after = [machine("i-1"), machine("i-2", start=MONTH + DAY, end=MONTH + 2 * DAY), machine("i-3", end=MONTH + 5)]
     assert peak_counts(after, PERIOD) == {"m5.large": 2}
     assert peak_counts(after, Period(MONTH + DAY, MONTH + 2 * DAY)) == {"m5.large": 1}
+
+
+def test_what_would_have_cost_the_same_is_not_less(made: Report) -> None:
+    """A part of a cent less was '-0.0%'."""
+    least = replace(made, counterfactuals=(Counterfactual("all reserved", "", made.costs.effective - D("0.0001")),))
+    text = printed(savings_sections(least), 80)
+    assert " 0.0%" in text
+    assert "-0.0%" not in text
 
 
 def test_what_is_sold_under_no_commitment_has_no_reserved_counterfactual() -> None:

@@ -24,6 +24,7 @@ from hcloud.model.workload import Demand, Jobs, Workload
 from hcloud.readers.workloads.entry import read_workload
 from hcloud.readers.workloads.options import WorkloadOptions, with_keys
 from hcloud.readers.workloads.source import CheckedReader, TraceFile
+from hcloud.readers.workloads.tables.delimited import separator
 
 CASES = Path(__file__).parent.parent.parent / "cases" / "workloads"
 KEYS = cast("dict[str, dict[str, dict[str, str]]]", json.loads((CASES / "expected.json").read_text()))
@@ -318,3 +319,15 @@ def test_jobs_as_parquet_may_hold_texts_days_and_decimals_beside_lines_and_lists
     assert isinstance(found, Jobs)
     assert (found.duration.tolist(), found.cores.tolist(), found.apps) == ([5400, 90], [2.5, 1], ("a b", "c"))
     assert found.submit[0] == datetime(2026, 11, 1, tzinfo=UTC).timestamp()
+
+
+def test_bars_separate_columns_where_nothing_else_does(tmp_path: Path) -> None:
+    """A table of bars, as sacct's with columns of other names, was one column whose name held all of them."""
+    table, series = tmp_path / "jobs.txt", tmp_path / "series.csv"
+    table.write_text("id|submit|duration|cores|memory\na|0|60|4|8\nb|60|60|2|8\n")
+    read = read_workload(table)
+    assert isinstance(read, Jobs)
+    assert list(read.cores) == [4, 2]
+    assert separator("timestamp,cpu | web | 1") == ","
+    series.write_text("timestamp,web | a | b\n0,1\n3600,2\n")
+    assert read_workload(series, options=WorkloadOptions(series_value="cores")).provenance.format == "machines"

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hcloud.errors import InputError, UsageError
 from hcloud.model.workload import Jobs
 from hcloud.readers.workloads.entry import read_workload
-from hcloud.readers.workloads.formats.jobs.recorded import NO_ZONE
+from hcloud.readers.workloads.formats.jobs.recorded import FEATURES, NO_ZONE
 from hcloud.readers.workloads.formats.jobs.slurm import COMMAND, STEP
 from hcloud.readers.workloads.options import WorkloadOptions
 
@@ -78,6 +78,23 @@ def test_the_table_of_sacct(tmp_path: Path) -> None:
     assert found.provenance.left_out == {"never began": 2, "a step of a job that is listed": 1}
     assert found.divisible is not None
     assert list(found.divisible) == [-1, -1, 1], "a job over several nodes is split already"
+
+
+def test_features_that_jobs_ask_for_are_not_dropped_in_silence(tmp_path: Path) -> None:
+    """Jobs that need a family of machines were planned on any type, and no screen said so."""
+    table, listing = tmp_path / "jobs.txt", tmp_path / "jobs.json"
+    asked = ("Constraints", "icelake", "", "(null)", "a100", "", "")
+    rows = [f"{line}|{what}" for line, what in zip(TABLE.splitlines(), asked, strict=True)]
+    table.write_text("\n".join(rows) + "\n")
+    document = answer(later=True)
+    document["jobs"][0] |= {"constraints": "icelake", "tres": {"allocated": []}}
+    listing.write_text(json.dumps(document))
+    for path in (table, listing):
+        said = [rule.rule for rule in jobs(path).provenance.modelled if rule.column == FEATURES]
+        assert len(said) == 1, path
+        assert said[0].startswith("not read: 1 job asks for 'icelake', and may be planned on any type"), "GPUs apart"
+    table.write_text(TABLE)
+    assert not [rule for rule in jobs(table).provenance.modelled if rule.column == FEATURES]
 
 
 @pytest.mark.parametrize("later", [False, True])

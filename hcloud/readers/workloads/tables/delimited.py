@@ -120,8 +120,11 @@ def header_names(source: TraceFile) -> Header:
 
 
 def separator(text: str) -> str:
-    """What separates the columns of a line: the commonest of comma, semicolon and tab outside quotes."""
-    return max(",;\t", key=_QUOTED.sub("", text).count)
+    """What separates the columns of a line: the commonest of comma, semicolon and tab outside quotes; else a bar, which
+    names may hold."""
+    bare = _QUOTED.sub("", text)
+    found = max(",;\t", key=bare.count)
+    return found if found in bare or "|" not in bare else "|"
 
 
 def header_layout(

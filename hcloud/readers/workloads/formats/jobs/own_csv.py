@@ -23,7 +23,7 @@ FORMAT = "jobs-csv"
 
 
 def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None = None) -> Jobs:
-    """Jobs of a comma, semicolon or tab separated file with a header."""
+    """Jobs of a comma, semicolon, tab or bar separated file with a header."""
     called = called_columns(options.columns)
     options = in_units_said(options, called)
     known = job_schema(header_names(source).names, called, options)

@@ -26,6 +26,9 @@ _MEMORY = re.compile(r"(\d+(?:\.\d+)?)([KMGTP]?)[iB]*", re.ASCII | re.IGNORECASE
 _IN_GIB = {"K": 1 / 1024**2, "M": 1 / 1024, "": 1 / 1024, "G": 1.0, "T": 1024.0, "P": 1024.0**2}
 NO_ZONE = "UTC, as they name no zone; if they are local, name theirs: --set zone=Europe/Berlin"
 NOT_BEGUN = "never began"
+FEATURES = "features of nodes"
+"""What is said to be unread where jobs ask for it: what a site calls its nodes names no instance type."""
+_SHOWN = 4
 _NONE = ("", "unknown", "none", "n/a", "(null)")
 
 
@@ -70,6 +73,7 @@ class Recorder:
         self._times: dict[str, int] = {}
         self._left_out: dict[str, int] = {}
         self._repaired: dict[str, int] = {}
+        self._features: dict[str, int] = {}
         self._zone: tzinfo = ZoneInfo(options.zone) if options.zone else UTC
         self._has_local = False
 
@@ -96,6 +100,11 @@ class Recorder:
     def assume(self, rule: Modelled) -> None:
         """Note what stands for a column that the file has not."""
         self._rules.append(rule)
+
+    def ask(self, features: str) -> None:
+        """Count a job that asks for nodes with these features, if any."""
+        if features.strip().lower() not in _NONE:
+            self._features[features.strip()] = self._features.get(features.strip(), 0) + 1
 
     def repair(self, reason: str, count: int = 1) -> None:
         """Count what a rule changed."""
@@ -143,8 +152,21 @@ class Recorder:
         draft.modelled += self._rules
         if self._has_local:
             draft.modelled.append(Modelled("times", self._options.zone or NO_ZONE, "zone"))
+        if self._features:
+            draft.modelled.append(Modelled(FEATURES, _unread(self._features), "fixed"))
         draft.repair("byte order mark skipped", int(self._source.marked))
         return finish(draft, self._options)
+
+
+def _unread(features: dict[str, int]) -> str:
+    named = sorted(features, key=lambda name: (-features[name], name))
+    told = ", ".join(map(shown, named[:_SHOWN])) + (" and others" if len(named) > _SHOWN else "")
+    count = sum(features.values())
+    asking = "1 job asks for" if count == 1 else f"{count:,} jobs ask for"
+    return (
+        f"not read: {asking} {told}, and may be planned on any type; 'hcloud workload"
+        " convert' writes a table of jobs, where a column requires (type=c2-*) names theirs"
+    )
 
 
 def _bounded(name: str, value: float, most: float) -> None:

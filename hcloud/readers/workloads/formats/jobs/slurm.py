@@ -149,6 +149,7 @@ def _row(cells: Mapping[str, str], recorder: Recorder) -> Iterator[RecordedJob |
         raise CellError("AllocCPUS", cells.get("alloccpus", ""), "the CPUs of a job that began")
     nodes = _first(cells, "nnodes")
     gpus = _GPUS.search(tres)
+    recorder.ask("" if gpus else cells.get("constraints", ""))
     yield RecordedJob(
         name.strip(),
         start if math.isnan(submit) else submit,
@@ -237,6 +238,7 @@ def _cells(job: Mapping[str, object]) -> Mapping[str, str]:
         "jobid": name,
         "jobname": str(job.get("name") or ""),
         "qos": str(job.get("qos") or ""),
+        "constraints": str(job.get("constraints") or ""),
         "submit": _moment(time.get("submission")),
         "start": _moment(time.get("start")),
         "end": _moment(time.get("end")),
