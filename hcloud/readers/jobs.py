@@ -182,19 +182,19 @@ class SeveralFiles:
     raised when no other has jobs, and keeps these from nobody."""
 
     def __init__(self, files: Sequence[FollowedFile]) -> None:
-        self._files, self._wrong = files, list[InputError]()
+        self._files, self._wrong = files, dict[int, InputError]()
 
     def new(self) -> NewJobs:
         """The jobs since the last call; raises InputError as those of one file."""
         found = []
-        for file in self._files:
+        for number, file in enumerate(self._files):
             try:
                 found.append(file.new())
             except InputError as error:
-                self._wrong.append(error)
+                self._wrong[number] = error
         orders = tuple(order for one in found for order in one.orders)
         if self._wrong and not orders:
-            raise self._wrong.pop(0)
+            raise self._wrong.pop(next(iter(self._wrong)))
         return NewJobs(orders, closed=all(one.closed for one in found))
 
 

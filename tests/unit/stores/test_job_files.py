@@ -10,7 +10,7 @@ import pytest
 from hcloud.errors import FileError, InputError, UsageError
 from hcloud.model.running.job import JobOrder, ServiceTarget, TargetKind
 from hcloud.model.workload import JobKind
-from hcloud.readers.jobs import FollowedFile, JobsFile
+from hcloud.readers.jobs import FollowedFile, JobsFile, SeveralFiles
 
 BEGAN = 1_796_000_000.0
 NOW = BEGAN + 50
@@ -385,3 +385,17 @@ def test_columns_are_called_as_is_said(tmp_path: Path) -> None:
     path = tmp_path / "jobs.yaml"
     path.write_text("- {Name: a, what to run: 'true', limit_minutes: 5, queue: 1}\n- {Name: b, what to run: 'true'}\n")
     assert [j.expect for j in FollowedFile(JobsFile(path, said), BEGAN).new().orders] == [300.0, None]
+
+
+def test_what_was_wrong_with_several_files_is_not_told_long_after_it_was_mended(tmp_path: Path) -> None:
+    paths = [tmp_path / "a.csv", tmp_path / "b.csv"]
+    several = SeveralFiles([source(path, follow=True) for path in paths])
+    for _ in range(6):
+        with pytest.raises(InputError):
+            several.new()
+    for path in paths:
+        path.write_text(f"id,command\n{path.stem},true\n")
+    assert [job.id for job in several.new().orders] == ["a", "b"]
+    with pytest.raises(InputError):  # of the two, one was not told yet
+        several.new()
+    assert several.new().orders == ()
