@@ -110,3 +110,11 @@ def test_thousandths_of_cpus_are_not_told_to_be_durations(tmp_path: Path) -> Non
     path = tmp_path / "jobs.csv"
     path.write_text(GOOD + "0,5,500m\n")
     assert hint_of(path).startswith("correct what is named, or leave these lines out: sed '3d'")
+
+
+def test_a_command_that_mends_some_of_the_cells_alone_is_not_advised(tmp_path: Path) -> None:
+    path = tmp_path / "jobs.csv"
+    path.write_text("submit,duration,cores\n0,NaN,2\n10,-5,2\n20,60,2\n")
+    with pytest.raises(InputError) as refused:
+        read_workload(path)
+    assert "leave these lines out: sed '2d; 3d'" in refused.value.hint

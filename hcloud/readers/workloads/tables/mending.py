@@ -42,10 +42,10 @@ _LINE = re.compile(r"line (\d+)\b")
 
 
 def mending_command(file: str, problems: Sequence[Problem]) -> str:
-    """What to do, and the command that does it, by what stands in cells, else to leave a few lines out; nothing where
+    """What to do, with its command: by what stands in all cells, else to leave a few lines out; nothing where
     neither would do."""
     for pattern, told, command in _MENDED:
-        if any(pattern.match(problem.value) for problem in problems):
+        if all(pattern.match(problem.value) for problem in problems):
             return f"{told}: {command.format(shlex.quote(file))}"
     lines = sorted({int(found[1]) for problem in problems if (found := _LINE.match(problem.where))})
     if not lines or len(lines) > _MOST or lines[0] == 1:
