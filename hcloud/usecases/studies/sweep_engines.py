@@ -10,9 +10,10 @@ import os
 import signal
 import threading
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Mapping
-from concurrent.futures import Future, ProcessPoolExecutor
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from concurrent.futures import Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, TypeVar, cast
 
@@ -174,6 +175,9 @@ def _number(value: float) -> float | None:
 _AHEAD = 4
 """Batches that wait for each worker: none is idle, and the results that wait for their turn stay few."""
 
+_HEARD_WITHIN = 0.1
+"""Ours: seconds until Ctrl-C is told while no answer comes."""
+
 Answers = Generator[tuple[SweepRow, ...], None, None]
 
 
@@ -216,10 +220,16 @@ _bench: list[SweepBench] = []
 
 def in_processes(bench: SweepBench, batches: Iterable[WhatIfBatch], workers: int) -> Answers:
     """Each worker gets the bench once. When the reader leaves early, workers are ended at once, not waited for."""
+    with _ctrl_c_kept() as tell:
+        yield from _pooled(bench, batches, workers, tell)
+
+
+def _pooled(bench: SweepBench, batches: Iterable[WhatIfBatch], workers: int, tell: Callable[[], None]) -> Answers:
     pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _begin, (bench,))
     finished = False
     try:
-        yield from _in_order(lambda batch: _submitted(pool, batch), batches, workers * _AHEAD)
+        submit, answer = (lambda batch: _submitted(pool, batch)), (lambda future: _answered(future, tell))
+        yield from _in_order(submit, batches, workers * _AHEAD, answer)
         finished = True
     except BrokenProcessPool:
         raise HcloudError(
@@ -230,6 +240,37 @@ def in_processes(bench: SweepBench, batches: Iterable[WhatIfBatch], workers: int
         for child in () if finished else multiprocessing.active_children():
             child.terminate()
         pool.shutdown(cancel_futures=True)  # one that is not waited for leaves semaphores, of which Python warns
+
+
+@contextmanager
+def _ctrl_c_kept() -> Iterator[Callable[[], None]]:
+    """Ctrl-C is told where the returned function is called, and at the end, rather than wherever Python happens to be:
+    inside the pool it could leave a lock taken for ever, and whoever ends the pool waited for that lock."""
+    heard: list[int] = []
+
+    def tell() -> None:
+        if heard:
+            heard.clear()
+            raise KeyboardInterrupt
+
+    ours = threading.current_thread() is threading.main_thread()
+    ours = ours and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if ours:
+        signal.signal(signal.SIGINT, lambda number, _: heard.append(number))
+    try:
+        yield tell
+    finally:
+        if ours:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            tell()
+
+
+def _answered(future: Future[T], tell: Callable[[], None]) -> T:
+    while True:
+        done, _ = wait([future], timeout=_HEARD_WITHIN)
+        tell()
+        if done:
+            return future.result()
 
 
 def _submitted(pool: ProcessPoolExecutor, batch: WhatIfBatch) -> Future[tuple[SweepRow, ...]]:
@@ -288,14 +329,18 @@ def on_dask(bench: SweepBench, batches: Iterable[WhatIfBatch], engine: SweepEngi
 def _through(client: Any, bench: SweepBench, batches: Iterable[WhatIfBatch]) -> Answers:
     shared = client.scatter(bench, broadcast=True, hash=False)
     width = max(sum(client.nthreads().values()), 1) * _AHEAD
-    yield from _in_order(lambda batch: client.submit(SweepBench.rows, shared, batch, pure=False), batches, width)
+    yield from _in_order(
+        lambda batch: client.submit(SweepBench.rows, shared, batch, pure=False), batches, width, lambda f: f.result()
+    )
 
 
-def _in_order(submit: Callable[[WhatIfBatch], Any], batches: Iterable[WhatIfBatch], width: int) -> Answers:
+def _in_order(
+    submit: Callable[[WhatIfBatch], Any], batches: Iterable[WhatIfBatch], width: int, answer: Callable[[Any], Any]
+) -> Answers:
     waiting = deque[Any]()
     for batch in batches:
         waiting.append(submit(batch))
         if len(waiting) >= width:
-            yield waiting.popleft().result()
+            yield answer(waiting.popleft())
     while waiting:
-        yield waiting.popleft().result()
+        yield answer(waiting.popleft())

@@ -9,8 +9,11 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
@@ -22,6 +25,7 @@ from hcloud.sim.outcomes.measure import Measures, measure
 from hcloud.sim.run import RunOutcome
 from hcloud.store.sweep_rows import ROWS, open_rows
 from hcloud.usecases import extras
+from hcloud.usecases.studies.sweep_engines import in_processes
 
 JOBS = 60
 NOW = "2026-11-20T12:00:00Z"
@@ -44,10 +48,19 @@ def swept(trace: Path, *options: str) -> list[str]:
 
 
 def in_process_of_its_own(arguments: list[str]) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "hcloud", *arguments]
+    command = [sys.executable, "-X", "faulthandler", "-m", "hcloud", *arguments]
     return subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=os.environ, start_new_session=True
     )
+
+
+def last_words(process: subprocess.Popen[bytes]) -> bytes:
+    """What it said until it ended by itself; one that does not end shows where it stands."""
+    try:
+        return process.communicate(timeout=90)[1]
+    except subprocess.TimeoutExpired:
+        process.send_signal(signal.SIGABRT)
+        raise AssertionError(process.communicate()[1].decode()) from None
 
 
 def output_of(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
@@ -139,13 +152,36 @@ def test_M6_ctrl_c_leaves_whole_rows(trace: Path, tmp_path: Path, workers: str) 
     process = in_process_of_its_own(swept(trace, *MANY, "--seeds", "20", "--out", str(out), "--workers", workers))
     wait_for_rows(process, out, 400)
     os.killpg(process.pid, signal.SIGINT)
-    _, said = process.communicate(timeout=30)
+    said = last_words(process)
     assert process.returncode == 130
     assert b"Traceback" not in said
     assert b"leaked" not in said
     left_by_orphans(process.pid)
     with open_rows(out, inputs_of(out)) as file:
         assert 0 < len(file.found) < 400
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """A bench whose rows are its batches."""
+
+    def rows(self, batch: Any) -> Any:
+        return (batch,)
+
+
+def test_ctrl_c_is_told_between_two_answers_and_not_within_the_pool() -> None:
+    handed_out: list[int] = []
+
+    def batches() -> Iterator[Any]:
+        for number in range(100):
+            signal.raise_signal(signal.SIGINT)
+            handed_out.append(number)
+            yield number
+
+    with pytest.raises(KeyboardInterrupt):
+        list(in_processes(cast("Any", Numbers()), batches(), 1))
+    assert handed_out == [0, 1, 2, 3]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks for the worker in /proc")
@@ -158,7 +194,7 @@ def test_ctrl_c_while_a_worker_starts_is_heard_by_the_verb_alone(trace: Path) ->
         time.sleep(0.002)
     time.sleep(0.3)  # its interpreter is up, and imports what it needs
     os.killpg(process.pid, signal.SIGINT)
-    _, said = process.communicate(timeout=30)
+    said = last_words(process)
     assert process.returncode == 130
     assert b"Traceback" not in said
     left_by_orphans(process.pid)
@@ -300,6 +336,6 @@ def test_a_worker_that_dies_is_reported_and_rows_are_kept(trace: Path, tmp_path:
         if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes():
             os.kill(int(child), signal.SIGKILL)
             break
-    _, said = process.communicate(timeout=30)
+    said = last_words(process)
     assert process.returncode == 1
     assert b"a worker process ended unexpectedly" in said
