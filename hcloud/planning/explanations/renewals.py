@@ -19,10 +19,11 @@ from hcloud.units import and_last, format_money
 def renewal(decision: FleetDecision, book: PriceBook, demand: Demand, given: Given) -> Iterator[str]:
     """What less is to be bought now where all that ends is bought again then, if the two together cost less. Of what is
     bought again only the part of its term inside the horizon is counted, at today's price."""
-    ending = [o for o in decision.owned if _ends(o, decision.horizon_hours)]
+    hours = decision.horizon_hours
+    ending = [o for o in decision.owned if o.is_used and o.hours_left < hours]
     if not ending or _count(decision) == 0 or decision.fleet.cost != decision.optimum_cost:
         return
-    lasting = [replace(o, hours_left=decision.horizon_hours) if o in ending else o for o in decision.owned]
+    lasting = [replace(o, hours_left=max(o.hours_left, hours)) if o.is_used else o for o in decision.owned]
     settings = replace(decision.settings, risk=RiskSettings(futures=0, falls=()))
     again = decide(book, demand, settings, lasting, replace(given, compared=None))
     cost, total = _total(decision), _total(again)
@@ -33,11 +34,6 @@ def renewal(decision: FleetDecision, book: PriceBook, demand: Demand, given: Giv
             " (counted is the part of their new term inside the horizon); to plan so, state their new end in"
             " owned.expires, and buy them again when they end"
         )
-
-
-def _ends(owned: Owned, hours: int) -> bool:
-    """Whether it ends inside the horizon; what floats between the kinds of machines of a bill is left out."""
-    return owned.is_used and owned.hours_left < hours and not owned.phases
 
 
 def _count(decision: FleetDecision) -> int:

@@ -180,7 +180,8 @@ def _advised(basis: PlanBasis, decision: FleetDecision, given: Given) -> Iterato
     """What is said beside why a plan is as it is, where nothing was simulated."""
     yield from larger_jobs(basis.workload, decision)
     yield from advice(decision, basis.book, basis.demand, given)
-    if given.holdings is None and given.idle is None:
+    is_stated = len(basis.owned) == len(basis.loaded.config.owned)  # a bill's own have its prices, and no key to change
+    if is_stated and given.holdings is None and given.idle is None:
         yield from renewal(decision, basis.book, basis.demand, given)
 
 
