@@ -20,6 +20,7 @@ from hcloud.model.workload import Demand, Jobs, Workload
 from hcloud.planning.decide import ComparedFleets, FleetDecision, Given, compare, decide
 from hcloud.planning.explanations.advice import advice, larger_jobs
 from hcloud.planning.explanations.harvested import with_idle_hours, with_jobs_carried
+from hcloud.planning.explanations.renewals import renewal
 from hcloud.planning.explanations.statement import Circumstances, state
 from hcloud.planning.fleets.allowed_cover import AllowedCover, allowed_cover
 from hcloud.planning.fleets.fleet import Holding
@@ -162,7 +163,7 @@ def plan_for(
             *warnings(PlanNoteInputs(loaded, workload, demand, decision, now.date(), operation, book.quarantine)),
         ),
         operation=operation,
-        advice=() if simulated else (*larger_jobs(workload, decision), *advice(decision, book, demand, given)),
+        advice=() if simulated else tuple(_advised(basis, decision, given)),
     )
     plan = state(decision, around)
     if use is not None:
@@ -173,6 +174,15 @@ def plan_for(
     said = () if prediction is None else tuple(short_of(plan, prediction, loaded.config.operation.qos))
     plan = replace(plan, warnings=(*plan.warnings, *said), trace=trace_of(loaded), prediction=prediction)
     return DecidedPlan(plan, decision, apart.flags)
+
+
+def _advised(basis: PlanBasis, decision: FleetDecision, given: Given) -> Iterator[str]:
+    """What is said beside why a plan is as it is, where nothing was simulated."""
+    yield from larger_jobs(basis.workload, decision)
+    yield from advice(decision, basis.book, basis.demand, given)
+    is_stated = len(basis.owned) == len(basis.loaded.config.owned)  # a bill's own have its prices, and no key to change
+    if is_stated and given.holdings is None and given.idle is None:
+        yield from renewal(decision, basis.book, basis.demand, given)
 
 
 def _with_idle_hours(plan: Plan, workload: Workload, demand: Demand, use: IdleUse, owned: Sequence[Owned]) -> Plan:

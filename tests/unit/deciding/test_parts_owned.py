@@ -10,8 +10,9 @@ import pytest
 from builders import REGION, book, candidate, demand, forecast, reserved, shape
 
 from hcloud.model.catalog import Provider, PurchaseOption, SustainedUse
-from hcloud.planning.decide import FleetDecision, decide
+from hcloud.planning.decide import FleetDecision, Given, decide
 from hcloud.planning.explanations.reasons import reasons
+from hcloud.planning.explanations.renewals import renewal
 from hcloud.planning.fleets.options import divide
 from hcloud.planning.fleets.owned import Owned
 from hcloud.planning.risks.risk import step_costs
@@ -130,3 +131,49 @@ def test_hours_of_the_past_that_fill_no_step_do_not_end_a_plan() -> None:
     held = Owned(reserved("m9.4xlarge", "0.60"), shape(), Decimal(1), 40, phases=((40, np.arange(1.0, 10.0)),))
     counts = held.counts(replace(forecast([1.0] * 20, step=7200), pattern=5))
     assert counts[:5].tolist() == [2.5, 4.5, 6.5, 8.5, 2.5]
+
+
+def told_of_renewal(machines: list[int], *owned: Owned) -> list[str]:
+    market = book(candidate("m9.4xlarge", str(PRICE), [reserved("m9.4xlarge", str(TERM))]))
+    asked = demand([16.0 * n for n in machines])
+    return list(renewal(decide(market, asked, SETTINGS, owned), market, asked, Given()))
+
+
+def by_hand(machines: list[int], owned: list[tuple[int, int]], renewed: bool) -> tuple[Decimal, int]:
+    """The least that a year of such days costs, and the number to hold for it: hour by hour, each number tried."""
+    ends = [(count, HOURS if renewed else end) for count, end in owned]
+    left = [max(machines[t % 24] - sum(n for n, end in ends if t < end), 0) for t in range(HOURS)]
+    hours_of = {n: left.count(n) for n in set(left)}
+    sunk = sum(n * TERM * end for n, end in ends)
+    costs = (
+        (sunk + held * TERM * HOURS + sum(max(n - held, 0) * h * PRICE for n, h in hours_of.items()), held)
+        for held in range(max(machines) + 1)
+    )
+    return min(costs)
+
+
+@pytest.mark.parametrize(
+    "owned", [[(16, 4000)], [(16, 8759)], [(16, 1)], [(9, 2000), (7, 6000)], [(5, 7000), (3, HOURS)], [(16, HOURS)]]
+)
+@pytest.mark.parametrize("seed", range(3))
+def test_what_is_bought_again_when_it_ends_is_told_where_that_costs_less(
+    seed: int, owned: list[tuple[int, int]]
+) -> None:
+    machines = [int(n) for n in np.random.default_rng(seed).integers(35, 60, 24)]
+    (cost, count), (total, fewer) = (by_hand(machines, owned, renewed) for renewed in (False, True))
+    told = told_of_renewal(machines, *(owns(str(n), end) for n, end in owned))
+    if fewer < count and cost - total >= cost * Decimal("0.0005"):
+        (said,) = told
+        assert f"buying {fewer} now and those again then costs ${total:,.0f} over" in said
+        assert f"${cost - total:,.0f} less than {count} now" in said
+    else:
+        assert told == []
+
+
+def test_several_that_end_are_told_by_their_days() -> None:
+    (said,) = told_of_renewal([40] * 24, owns("9", 2400), owns("7", 1200))
+    assert said.startswith("7 that you own end in 50 days and 9 in 100 days: buying 24 now")
+
+
+def test_nothing_is_told_of_what_ends_where_demand_does_not_need_it_again() -> None:
+    assert told_of_renewal([4] * 24, owns("16", 4000)) == []
