@@ -123,7 +123,7 @@ def test_dollars_of_one_family_and_term_are_one_purchase_whatever_the_sizes() ->
         of("m5.xlarge", "0.1", RI, term_years=1),
     )
     one, *others = wanted_of(plan(*alike, *apart), AT)
-    assert (one.dollars_per_hour, one.total, one.upfront) == (Decimal("0.96"), Decimal("8409.60"), 5)
+    assert (one.dollars_per_hour, one.total, one.upfront) == (Decimal("0.96"), Decimal("8409.60"), Decimal(5))
     assert (one.address, one.break_even) == (alike[0].address, Decimal("0.7"))
     assert len(others) == len(apart)
     assert missing(plan(*alike), held(family, 0, hourly=Decimal("0.9"))) == [Decimal("0.06")]
