@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 
@@ -25,11 +25,37 @@ Pool = tuple[str, str]
 
 def wanted_of(plan: Plan, at: datetime) -> tuple[WantedCommitment, ...]:
     """The commitments that a plan asks for and whose term is not over, in its order, with those that begin after its
-    first day bearing their day.
+    first day bearing their day. Dollars an hour of equal terms are one
+    purchase, whatever sizes the plan counts them in.
 
     Raises InputError for a quantity that cannot be bought.
     """
-    return tuple(_wanted(line, plan.generated_at) for line in plan.purchases if not is_over(line, plan, at))
+    found: dict[tuple[object, ...], WantedCommitment] = {}
+    for number, line in enumerate(plan.purchases):
+        if not is_over(line, plan, at):
+            wanted = _wanted(line, plan.generated_at)
+            terms = (number,) if wanted.dollars_per_hour is None else _terms(wanted)
+            found[terms] = _with_more(found[terms], wanted) if terms in found else wanted
+    return tuple(found.values())
+
+
+def _terms(wanted: WantedCommitment) -> tuple[object, ...]:
+    """What dollars an hour have in common that can be bought as one."""
+    what = pool_of(wanted.option, wanted.instance_type)
+    return wanted.cloud, wanted.region, what, wanted.term_years, wanted.payment, wanted.starts
+
+
+def _with_more(wanted: WantedCommitment, more: WantedCommitment) -> WantedCommitment:
+    """Dollars an hour of both as one purchase; the harder break-even of the two counts."""
+    shares = [share for share in (wanted.break_even, more.break_even) if share is not None]
+    return replace(
+        wanted,
+        dollars_per_hour=checked_dollars(wanted.quantity + more.quantity, wanted.address),
+        total=wanted.total + more.total,
+        upfront=wanted.upfront + more.upfront,
+        break_even=max(shares, default=None),
+        derived=wanted.derived or more.derived,
+    )
 
 
 def _wanted(line: MixLine, begins: datetime) -> WantedCommitment:

@@ -90,6 +90,22 @@ def test_a_purchase_that_frees_a_plan_for_another_kind_is_bought_for_what_it_sav
     assert counts == [8, 0]
 
 
+def test_one_purchase_is_exchanged_for_another_where_neither_alone_saves() -> None:
+    """A compute plan over both kinds left nothing to save for a plan of c6g alone, which is cheaper, and less of the
+    compute plan only lost. Use is the same in all hours: each kind is cheapest under its own cheapest commitment."""
+    m5, c6g = kind("m5.large", 10), kind("c6g.large", 10)
+    options = PurchaseOption.COMPUTE_SAVINGS_PLAN, PurchaseOption.INSTANCE_SAVINGS_PLAN
+    places = [("m5.large", options[0]), ("c6g.large", options[0]), ("c6g.large", options[1])]
+    of_m5, of_c6g, own = (BOOK.offers[OfferKey(Provider.AWS, "us-east-1", *at, 1, Payment.NONE)] for at in places)
+    rates = {0: float(of_m5.effective_hourly), 1: float(of_c6g.effective_hourly)}
+    floats = KindPurchase(0, Holding(of_m5, 0), slice(0, HOURS), 1.0, rates)
+    bound = KindPurchase(1, Holding(own, 0), slice(0, HOURS), 1.0)
+    estate = BilledEstate((m5, c6g), (), 1.0)
+    found = better(estate, [floats, bound])
+    assert [purchase.holding.count for purchase in found] == [10, 10]
+    assert estate.costs(found).total == pytest.approx(10 * float(of_m5.term_cost + own.term_cost))
+
+
 @pytest.mark.parametrize("seed", range(2))
 def test_what_another_number_of_a_purchase_changes_is_what_the_whole_costs_more(seed: int) -> None:
     """Of pools that overlap and end, of kinds with sustained use, of purchases of two terms that begin and end too,

@@ -104,6 +104,31 @@ def test_what_is_owned_for_a_part_of_the_horizon_is_owned_in_full_until_then() -
     assert missing(plan(owned, line(COMPUTE, "6")), held(COMPUTE, 0, hourly=Decimal("2.5"))) == [6]
 
 
+def test_dollars_of_one_family_and_term_are_one_purchase_whatever_the_sizes() -> None:
+    """A plan of 2 m5.4xlarge and 1 m5.xlarge told two purchases of the same savings plan, of $0.84 and $0.12 an hour:
+    one of $0.96, for $8,409.60 over the year. Another term, family, payment or day stays apart, and so do instances."""
+    family = PurchaseOption.INSTANCE_SAVINGS_PLAN
+
+    def of(size: str, dollars: str, option: PurchaseOption = family, **more: Any) -> MixLine:
+        total = Decimal(dollars) * 8760 * more.get("term_years", 1)
+        return line(option, "1", instance_type=size, address=f"a/{size}/{option}", total=total, **more)
+
+    alike = of("m5.4xlarge", "0.84", upfront=Decimal(5)), of("m5.xlarge", "0.12", break_even=Decimal("0.7"))
+    apart = (
+        of("m5.xlarge", "0.1", term_years=3),
+        of("c5.xlarge", "0.1"),
+        of("m5.xlarge", "0.1", payment=Payment.ALL),
+        of("m5.xlarge", "0.1", starts_hour=4380, term_years=1),
+        of("m5.xlarge", "0.1", RI),
+        of("m5.xlarge", "0.1", RI, term_years=1),
+    )
+    one, *others = wanted_of(plan(*alike, *apart), AT)
+    assert (one.dollars_per_hour, one.total, one.upfront) == (Decimal("0.96"), Decimal("8409.60"), Decimal(5))
+    assert (one.address, one.break_even) == (alike[0].address, Decimal("0.7"))
+    assert len(others) == len(apart)
+    assert missing(plan(*alike), held(family, 0, hourly=Decimal("0.9"))) == [Decimal("0.06")]
+
+
 def test_dollars_an_hour_are_used_up_likewise() -> None:
     made = plan(line(COMPUTE, "10", total=Decimal("6") * 8760))
     assert wanted_of(made, AT)[0].dollars_per_hour == 6
