@@ -25,8 +25,7 @@ Pool = tuple[str, str]
 
 def wanted_of(plan: Plan, at: datetime) -> tuple[WantedCommitment, ...]:
     """The commitments that a plan asks for and whose term is not over, in its order, with those that begin after its
-    first day bearing their day. Dollars an hour of equal terms are one
-    purchase, whatever sizes the plan counts them in.
+    first day bearing their day. Dollars an hour of equal terms are one purchase, whatever sizes the plan counts them in.
 
     Raises InputError for a quantity that cannot be bought.
     """
