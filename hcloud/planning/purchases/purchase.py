@@ -25,7 +25,8 @@ Pool = tuple[str, str]
 
 def wanted_of(plan: Plan, at: datetime) -> tuple[WantedCommitment, ...]:
     """The commitments that a plan asks for and whose term is not over, in its order, with those that begin after its
-    first day bearing their day. Dollars an hour of equal terms are one purchase, whatever sizes the plan counts them in.
+    first day bearing their day. Dollars an hour of equal terms are one purchase, in whatever sizes they are
+    counted.
 
     Raises InputError for a quantity that cannot be bought.
     """
