@@ -143,6 +143,17 @@ def format_money(amount: Decimal, places: int = 0) -> str:
     return f"-${figure[1:]}" if figure.startswith("-") else f"${figure}"
 
 
+def exact_money(amount: Decimal) -> str:
+    """Dollars to the cent: ``$1,234.50``, and ``$0.00`` where they are rounded to nothing."""
+    return format_money(cents(amount), 2)
+
+
+def signed_money(amount: Decimal, places: int = 0) -> str:
+    """A difference of dollars with its sign: ``+$12``, ``-$12``, and ``$0`` where it is rounded to nothing."""
+    text = format_money(amount, places)
+    return f"+{text}" if amount > 0 and text != "$0" else text
+
+
 def format_figure(amount: Decimal, places: int = 0) -> str:
     """An amount in a column of dollars, rounded as :func:`format_money` does: half a dollar is one on every line.
     Of cents, what is less than the least that is shown is not shown as nothing: ``<0.01``."""

@@ -161,8 +161,12 @@ def _narrow(figures: Figures, widths: Sequence[int], width: int) -> Shown:
 
 
 def _in_turn(figures: Figures, widths: Sequence[int], width: int) -> Group:
-    """A line of text, then its numbers below, each under its header."""
+    """A line of text, then its numbers below, each under its header; beside its name where they are too wide."""
     numbers = [(c, widths[c]) for c in sorted(figures.numbers)]
+
+    def named(row: Sequence[str]) -> Iterator[str]:
+        told = ", ".join(f"{figures.names[c]} {row[c]}" for c, _ in numbers if row[c])
+        yield from [] if row is figures.names else wrapped(told, width, INDENT)
 
     def lines(row: Sequence[str]) -> Iterator[str]:
         texts = (cell for c, cell in enumerate(row) if c not in figures.numbers and cell)
@@ -170,7 +174,7 @@ def _in_turn(figures: Figures, widths: Sequence[int], width: int) -> Group:
         yield from wrapped(told.removesuffix(" · ").rstrip(), width, INDENT)
         if numbers and any(row):
             below = (" " * NARROW_GAP).join(f"{row[c]:>{w}}" for c, w in numbers)
-            yield f"{below:>{width}}" if len(below) <= width else " ".join(row[c] for c, _ in numbers if row[c])
+            yield from [f"{below:>{width}}"] if len(below) <= width else named(row)
 
     head = lines(figures.names)
     return Group(

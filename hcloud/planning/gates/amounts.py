@@ -11,7 +11,7 @@ from functools import partial
 from hcloud.model.plans.figures import NOTHING, PlanFigures, PlanPart
 from hcloud.model.plans.gate import Check, Finding, GateRule, Status
 from hcloud.model.plans.held import by_day, fullest, mean_held
-from hcloud.units import cents, counted, format_money, plain, rate, short_percent
+from hcloud.units import counted, exact_money, format_money, plain, rate, short_percent
 
 NAMED = 5  # ours: addresses that are named with a finding, the dearest first
 
@@ -38,7 +38,7 @@ def hourly(rule: GateRule, plan: PlanFigures) -> Finding:
 def monthly(rule: GateRule, plan: PlanFigures) -> Finding:
     """Dollars a month."""
     dollars, remark = _told(plan)
-    found = _PlanAmounts(dollars[1], "$/month", _cents, _dearest(plan.parts), _CHEAPER, remark)
+    found = _PlanAmounts(dollars[1], "$/month", exact_money, _dearest(plan.parts), _CHEAPER, remark)
     return _priced(rule, plan, found)
 
 
@@ -53,7 +53,7 @@ def increase_monthly(rule: GateRule, plan: PlanFigures, base: PlanFigures | None
     """Dollars a month more than before."""
     before, after = _compared(plan, base)
     more = after[1] - before[1]
-    return _increase(rule, plan, base, _PlanAmounts(more, "$/month more", _cents, _grown(plan, base), _LESS))
+    return _increase(rule, plan, base, _PlanAmounts(more, "$/month more", exact_money, _grown(plan, base), _LESS))
 
 
 def increase_share(rule: GateRule, plan: PlanFigures, base: PlanFigures | None) -> Finding:
@@ -114,7 +114,7 @@ def commitment(rule: GateRule, plan: PlanFigures) -> Finding:
     bought = [p for p in plan.parts if p.bought]
     total = sum((p.term_total for p in bought), NOTHING)
     advice = "allow shorter terms or fewer options (markets.terms, markets.options), or have more approved"
-    return _at_most(rule, _PlanAmounts(total, "$ over the terms", _cents, _dearest(bought), advice))
+    return _at_most(rule, _PlanAmounts(total, "$ over the terms", exact_money, _dearest(bought), advice))
 
 
 def committed_share(rule: GateRule, plan: PlanFigures) -> Finding:
@@ -149,7 +149,7 @@ def upfront(rule: GateRule, plan: PlanFigures) -> Finding:
     advice = "allow payments with less upfront: markets.payments"
     dearest = _dearest(days.get(day, []))
     return _at_most(
-        rule, _PlanAmounts(due.get(day, NOTHING), "$ upfront", _cents, dearest, advice, _when(day) if due else "")
+        rule, _PlanAmounts(due.get(day, NOTHING), "$ upfront", exact_money, dearest, advice, _when(day) if due else "")
     )
 
 
@@ -195,7 +195,7 @@ def regret(rule: GateRule, plan: PlanFigures) -> Finding:
     held = _dearest([p for p in plan.parts if p.option.is_commitment])
     advice = "commit to less: planning.regret_quantile, shorter terms, or less upfront"
     remark = f" if demand falls by {_percent(fall)}"
-    return _at_most(rule, _PlanAmounts(case.planned - case.best_in_hindsight, "$", _cents, held, advice, remark))
+    return _at_most(rule, _PlanAmounts(case.planned - case.best_in_hindsight, "$", exact_money, held, advice, remark))
 
 
 def price_age(rule: GateRule, plan: PlanFigures, today: date) -> Finding:
@@ -227,7 +227,7 @@ def _at_most(rule: GateRule, found: _PlanAmounts) -> Finding:
 def _amount(rule: GateRule) -> str:
     """The bound of a rule that could not be checked, in words."""
     bound = rule.bound or NOTHING
-    return f"at most {_WRITTEN.get(rule.check, _cents)(bound)}"
+    return f"at most {_WRITTEN.get(rule.check, exact_money)(bound)}"
 
 
 def _dearest(parts: Sequence[PlanPart]) -> list[PlanPart]:
@@ -243,10 +243,6 @@ def _grown(plan: PlanFigures, base: PlanFigures | None) -> list[PlanPart]:
 
 def _rate(amount: Decimal) -> str:
     return f"{format_money(amount, 4)}/h"
-
-
-def _cents(amount: Decimal) -> str:
-    return format_money(cents(amount), 2)
 
 
 _percent = partial(short_percent, places=2)

@@ -10,7 +10,7 @@ from decimal import Decimal
 from hcloud.model.holdings.purchase import CommitmentNeed, PurchaseItem
 from hcloud.model.plans.plan import Plan
 from hcloud.planning.purchases.purchase import is_over
-from hcloud.units import cents, format_money
+from hcloud.units import cents, exact_money, format_money
 
 NOTHING = Decimal(0)
 
@@ -74,7 +74,7 @@ def sentences(found: Reconciled) -> Iterator[str]:
         (found.quoted, "difference between quotes and plan prices"),
     ]
     told = [f"{_signed(dollars)} {why}" for dollars, why in differences if cents(dollars)]
-    planned, amount = _money(found.planned), _money(found.amount)
+    planned, amount = exact_money(found.planned), exact_money(found.amount)
     if not told:
         yield f"agrees with the plan, which commits {planned} over the terms; {shown}"
     else:
@@ -82,8 +82,4 @@ def sentences(found: Reconciled) -> Iterator[str]:
 
 
 def _signed(amount: Decimal) -> str:
-    return f"{'+' if amount > 0 else '-'} {_money(abs(amount))}"
-
-
-def _money(amount: Decimal) -> str:
-    return format_money(cents(amount), 2)
+    return f"{'+' if amount > 0 else '-'} {exact_money(abs(amount))}"

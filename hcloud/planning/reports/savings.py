@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from decimal import Decimal
 
 from hcloud.catalog.bills.terms import Tariff
@@ -121,11 +121,6 @@ def coverage(charges: Iterable[Charge]) -> Coverage:
         elif charge.status is CommitmentStatus.UNUSED:
             unused += charge.costs.effective
     return Coverage(coverable, covered, used, unused)
-
-
-def as_of(report: Report, at: datetime) -> datetime:
-    """From when days are counted until a commitment ends: now, or the end of the report where that is later."""
-    return max(at, datetime.fromtimestamp(report.period.end, UTC))
 
 
 def uses(report: Report) -> tuple[CommitmentUse, ...]:

@@ -14,6 +14,7 @@ from hcloud.catalog.book import PriceBook
 from hcloud.catalog.shapes import is_of_shape
 from hcloud.errors import EvidenceError, UsageError
 from hcloud.model.catalog import (
+    USUAL_PROVIDER,
     BillingRule,
     InstanceType,
     Offer,
@@ -82,6 +83,12 @@ class Shop:
         spot = tuple(t.spot for t in self.types if t.spot)
         reserved = (self.reserved,) if self.whole is None else (self.reserved, self.whole)
         return (*reserved, *(t.on_demand for t in self.types), *spot)
+
+
+def cloud_words(cloud: str, sold_by: str) -> str:
+    """A cloud model on a screen; of the study's own also which provider a plan takes where none is named."""
+    is_study = cloud == "paper" and sold_by == Provider.GCP
+    return f"{cloud} (the HCloud study's; 'hcloud plan' takes {USUAL_PROVIDER})" if is_study else cloud
 
 
 @dataclass(frozen=True, slots=True)

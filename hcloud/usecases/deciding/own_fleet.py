@@ -112,7 +112,7 @@ def short_of(plan: Plan, found: Prediction, qos: float) -> Iterator[str]:
     cost, other = f"costs {format_money(found.monthly)} a month with starts and idle instances", found.all_on_demand
     if other is None:
         arithmetic = format_money(plan.now.monthly)
-        yield f"simulated, this fleet {cost}; all on demand is {arithmetic} by arithmetic, which counts neither"
+        yield f"simulated, this fleet {cost}; {plan.unbought} is {arithmetic} by arithmetic, which counts neither"
     elif found.monthly >= other:
         yield f"this plan does not pay: simulated, it {cost}, and all on demand {format_money(other)}"
 

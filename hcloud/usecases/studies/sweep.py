@@ -16,6 +16,7 @@ from hcloud.sim.outcomes.comparison import MOST_REFUSED, Cell, Dropped, Sweep
 from hcloud.sim.outcomes.interval import Interval
 from hcloud.sim.setup.clustered.clusters import OWN
 from hcloud.sim.setup.grid import Changes, SweepGrid, WhatIfBatch, parse_grid
+from hcloud.sim.setup.shop import cloud_words
 from hcloud.store.sweep_rows import RowFile, SweepRow, open_rows
 from hcloud.units import counted
 from hcloud.usecases.studies.simulate import strategies_named
@@ -59,7 +60,7 @@ class Prepared:
         workload = self.bench.study.jobs.provenance.name
         key, cloud = self.bench.study.shop.reserved.key, self.bench.study.cloud.name
         region = key.region if key.region == OWN else f"{key.provider} {key.region}"
-        place = f"{region}, {key.instance_type} reserved, cloud {cloud}"
+        place = f"{region}, {key.instance_type} reserved, cloud {cloud_words(cloud, key.provider)}"
         notes = (*self.notes, *_left_out(cells, self.bench.study.dropped))
         return Sweep(self.grid, workload, self.bench.digest, names, cells, notes, place)
 

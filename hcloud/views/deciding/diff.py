@@ -9,7 +9,7 @@ from decimal import Decimal
 from rich.text import Text
 
 from hcloud.model.plans.difference import Effects, PartShift, PlanDifference, QualityShift, Shift
-from hcloud.units import counted, format_money, percent
+from hcloud.units import counted, format_money, percent, signed_money
 from hcloud.views.console import Terminal
 from hcloud.views.lines import point
 from hcloud.views.page.parts import KeyFigure, Page, PageSection
@@ -35,7 +35,7 @@ def headline(found: PlanDifference) -> str:
     before, after = (format_money(amount) for amount in (monthly.before, monthly.after))
     more = monthly.difference
     share = f", {percent(more / monthly.before, sign='+')}" if monthly.before and more else ""
-    moved = f"{_money(more)}{share}" if more else "the same"
+    moved = f"{signed_money(more)}{share}" if more else "the same"
     return f"{before} → {after} a month{how} ({moved})"
 
 
@@ -175,10 +175,6 @@ def _count(count: Decimal) -> str:
     if 0 < count < LEAST_COUNT:
         return f"<{LEAST_COUNT}"
     return (f"{count:,.1f}" if count % 1 else f"{count:,.0f}") if count else "-"
-
-
-def _money(amount: Decimal) -> str:
-    return f"{'+' if amount > 0 else ''}{format_money(amount)}"
 
 
 def _quality_name(moved: QualityShift) -> str:

@@ -8,7 +8,7 @@ from hcloud.model.plans.operation import Band, OperatingPoint, Operation
 from hcloud.model.plans.plan import Plan
 from hcloud.planning.strategies.choice import landmarks
 from hcloud.planning.strategies.own_fleet import fleet_of
-from hcloud.units import HOURS_PER_MONTH, format_duration, format_figure, format_money, machines
+from hcloud.units import HOURS_PER_MONTH, SECONDS_PER_HOUR, format_duration, format_figure, format_money, machines
 from hcloud.views.comment import LONGEST_LINE
 from hcloud.views.escaped import Markdown, md
 from hcloud.views.markdown import PER_MONTH, table
@@ -144,11 +144,19 @@ def fleet_line(plan: Plan) -> Iterator[str]:
     wait = "" if found.wait_p95 is None else f", wait p95 {found.wait_p95:,.0f} s"
     cost = "" if found.monthly is None else f", {format_money(found.monthly)}/month with starts and idle instances"
     if found.all_on_demand is not None:
-        cost += f" (all on demand {format_money(found.all_on_demand)})"
+        unused = " without what is owned" if plan.unbought != plan.now.name else ""
+        cost += f" (all on demand{unused} {format_money(found.all_on_demand)})"
     jobs = f"the jobs beside {carried:,} in idle hours" if carried else "jobs"
     kept = f"{found.kept_qos:.1%} of {jobs} keep 95% of their performance"
     dearer = "".join(f"; {note}" for note in fleet_of(plan).dearer)
-    yield f"simulated as {found.strategy} ({fleet}, one seed): {kept}{wait}{cost}{dearer}"
+    yield f"simulated as {found.strategy} ({fleet}, one seed{_simulated_time(plan)}): {kept}{wait}{cost}{dearer}"
+
+
+def _simulated_time(plan: Plan) -> str:
+    """That all of the window was simulated, where the plan counts less of it."""
+    window = plan.workload.window
+    is_longer = window is not None and window.seconds > plan.horizon_hours * SECONDS_PER_HOUR
+    return ", over the whole window" if is_longer else ""
 
 
 def _numbers(operation: Operation) -> Iterator[str]:

@@ -156,8 +156,8 @@ def _how_sure(found: SizedApp) -> Iterator[str]:
     least = found.least_reached
     kept = "the target is kept" if least >= found.sized.needed else "the target is missed"
     yield (
-        f"95% interval {'; '.join(told)}. At the low end these servers do {_rate(least)} of"
-        f" {_rate(found.sized.needed)} {found.unit}: {kept}."
+        f"95% interval {'; '.join(told)}. At the low end these servers do {_rate(least)}"
+        f" {found.unit}, and {_rate(found.sized.needed)} are needed: {kept}."
     )
 
 

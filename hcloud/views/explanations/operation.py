@@ -9,7 +9,7 @@ from hcloud.model.plans.operation import OperatingPoint, Operation
 from hcloud.model.plans.plan import Plan
 from hcloud.planning.strategies.choice_reasons import named
 from hcloud.planning.strategies.flips_of_target import higher_target, lower_budget, lower_target, next_best
-from hcloud.units import format_money, format_span, percent
+from hcloud.units import format_money, format_span, percent, signed_money
 from hcloud.views.explanations.explanation import Explanation, ExplanationLine, listed, share
 
 
@@ -41,11 +41,7 @@ def _beside_points(operation: Operation, saved: Decimal) -> Iterator[str]:
 
 def beside(point: OperatingPoint, chosen: OperatingPoint) -> str:
     """A simulated point beside another one: dollars more or less, and the share of jobs."""
-    return f"{_signed_money(point.monthly - chosen.monthly)} a month, {percent(point.kept_qos.mean)}"
-
-
-def _signed_money(amount: Decimal) -> str:
-    return f"{'+' if amount >= 0 else '-'}{format_money(abs(amount))}"
+    return f"{signed_money(point.monthly - chosen.monthly)} a month, {percent(point.kept_qos.mean)}"
 
 
 def _against(operation: Operation) -> Iterator[str]:
@@ -69,7 +65,7 @@ def _wishes(operation: Operation) -> Iterator[str]:
         yield f"--qos {cheaper.qos:.3f}: {named(cheaper.chosen)}, {format_money(saved)} a month less"
     if better is not None:
         more = better.chosen.monthly - operation.chosen.monthly
-        yield f"--qos above {percent(better.qos)}: {named(better.chosen)}, {_signed_money(more)} a month"
+        yield f"--qos above {percent(better.qos)}: {named(better.chosen)}, {signed_money(more)} a month"
     rival = next_best(operation)
     if rival is not None and rival.kept_qos.mean >= operation.qos_target and rival.hourly > operation.chosen.hourly:
         dearer = rival.monthly - operation.chosen.monthly

@@ -14,7 +14,7 @@ from hcloud.model.catalog import PurchaseOption
 from hcloud.planning.reports.accuracy import Accuracy
 from hcloud.planning.reports.quality import QualityReport
 from hcloud.planning.reports.report import Dimension, Report, ReportSource, grouped, shown
-from hcloud.planning.reports.savings import against, as_of, coverage, savings, uses
+from hcloud.planning.reports.savings import against, coverage, savings, uses
 from hcloud.units import cents, plain
 from hcloud.views.document import (
     NUMBER,
@@ -156,7 +156,7 @@ def commitments_document(report: Report, at: datetime) -> Content:
 
 
 def _uses(report: Report, at: datetime) -> Iterator[Mapping[str, object]]:
-    yield from ({"use": one, "days_left": one.days_left(as_of(report, at))} for one in uses(report))
+    yield from ({"use": one, "days_left": one.days_left(at)} for one in uses(report))
 
 
 def cost_csv(report: Report, by: Sequence[Dimension]) -> Written:

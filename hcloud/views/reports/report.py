@@ -9,7 +9,7 @@ from decimal import Decimal
 
 from hcloud.model.report import Costs
 from hcloud.planning.reports.report import ChargeGroup, Dimension, Report, ReportSource, grouped, shown, to_cents
-from hcloud.planning.reports.savings import CommitmentUse, Coverage, Savings, against, as_of, coverage, savings, uses
+from hcloud.planning.reports.savings import CommitmentUse, Coverage, Savings, against, coverage, savings, uses
 from hcloud.units import cents, format_money, percent
 from hcloud.views.console import Terminal
 from hcloud.views.page.parts import PageSection
@@ -64,7 +64,7 @@ def commitments_sections(report: Report, at: datetime) -> tuple[PageSection, ...
     """Coverage and utilisation, and each commitment with what was not used of it and when it ends."""
     whole, found = coverage(report.charges), uses(report)
     words = (_headline(report), *_coverage_words(whole))
-    tables = (_commitment_figures(found, as_of(report, at)),) if found else ()
+    tables = (_commitment_figures(found, at),) if found else ()
     return (PageSection("Commitments", words, tables=tables, notes=report.notes),)
 
 

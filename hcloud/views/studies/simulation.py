@@ -19,6 +19,7 @@ from hcloud.sim.outcomes.comparison import (
 from hcloud.sim.outcomes.interval import Interval
 from hcloud.sim.outcomes.measure import Distribution, Measures, RunFaults
 from hcloud.sim.setup.clustered.clusters import OWN
+from hcloud.sim.setup.shop import cloud_words
 from hcloud.units import SECONDS_PER_HOUR, counted, format_figure, percent
 from hcloud.views.console import Terminal
 from hcloud.views.lines import point
@@ -197,7 +198,7 @@ def _headline(comparison: StrategyComparison) -> str:
     place = key.region if key.region == OWN else f"{key.provider} {key.region}"
     informed = "profiled" if comparison.profiled else "without profiling: users' own requests"
     return (
-        f"{comparison.workload_name}: {comparison.jobs:,} jobs · cloud {comparison.cloud} ·"
+        f"{comparison.workload_name}: {comparison.jobs:,} jobs · cloud {cloud_words(comparison.cloud, key.provider)} ·"
         f" {place}, {reserved} · {informed}"
     )
 

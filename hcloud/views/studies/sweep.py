@@ -42,8 +42,8 @@ def show_sweep(sweep: Sweep, terminal: Terminal, limit: int = SHOWN_ROWS) -> Non
         for cell in sweep.cells[:limit]
     ]
     numbers = frozenset(range(len(heads), len(heads) + len(columns)))
-    terminal.show(Figures((*_short(heads), *columns.values()), rows, numbers))
-    terminal.show("", Text(_legend(sweep), style="dim"), Text(sweep.place, style="dim"))
+    terminal.show(sweep.place, "", Figures((*_short(heads), *columns.values()), rows, numbers))
+    terminal.show("", Text(_legend(sweep), style="dim"))
     if len(sweep.cells) > limit:
         terminal.note(f"{len(sweep.cells) - limit:,} more rows: --csv FILE or -o json has them all")
     for note in sweep.notes:

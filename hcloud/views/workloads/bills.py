@@ -14,7 +14,7 @@ from rich.text import Text
 from hcloud.model.bill import NO_NAME, Bill, BilledCommitment, BilledUsage, Service
 from hcloud.model.bill_figures import BillFigures, UsageFigures
 from hcloud.planning.billed.spread import HOURS_PER_DAY, in_use, missing_hours
-from hcloud.units import cents, counted
+from hcloud.units import counted, exact_money
 from hcloud.views.charts import Layer, SeriesChart, figure, terminal_legend, terminal_series
 from hcloud.views.console import Terminal, plain_of
 from hcloud.views.tables import Figures
@@ -66,20 +66,20 @@ def bill_figures(figures: BillFigures) -> Figures:
     rows = [
         ("format", f"{bill.format}, {counted(bill.files, 'file')}"),
         ("period", f"{bill.start:%Y-%m-%d %H:%M} UTC, {bill.hours:,} hours" + (", in daily rows" * bill.daily)),
-        ("total", f"{_money(bill.total)} in {counted(bill.rows, 'row')}"),
+        ("total", f"{exact_money(bill.total)} in {counted(bill.rows, 'row')}"),
         *_ran(bill, max(bill.hours - missing, 1)),
     ]
     if missing:
         days = counted(missing // HOURS_PER_DAY, "day")
         rows.append(("missing", f"{days} between the first and the last without any machine: they do not count"))
     if usage.list_cost is not None:
-        paid = "" if bill.lacking else f", paid {_money(usage.cost)}"
-        rows.append(("usage at list prices", f"{_money(usage.list_cost)}{paid}"))
+        paid = "" if bill.lacking else f", paid {exact_money(usage.cost)}"
+        rows.append(("usage at list prices", f"{exact_money(usage.list_cost)}{paid}"))
     if usage.coverage is not None:
         part = "usage is" if usage.list_cost else "hours are"
         rows.append(("coverage", f"{usage.coverage:.1%} of the {part} covered by commitments"))
     if figures.utilisation is not None:
-        unused = f"; {_money(figures.unused)} was not used" if figures.unused > 0 else ""
+        unused = f"; {exact_money(figures.unused)} was not used" if figures.unused > 0 else ""
         rows.append(("utilisation", f"{figures.utilisation:.1%} of the commitments{unused}"))
     if (saved := figures.effective_savings_rate) is not None:
         rows.append(("effective savings rate", f"{abs(saved):.1%} {'more' if saved < 0 else 'less'} than list prices"))
@@ -109,8 +109,8 @@ def _by_instance(bill: Bill) -> tuple[list[BilledUsage], list[BilledUsage]]:
 def _lines(bill: Bill) -> Figures:
     ranked = sorted(bill.lines.items(), key=lambda item: -abs(item[1].cost))
     # credits of Google are no rows of their own
-    rows = [(str(kind), f"{line.rows:,}" if line.rows else "", _money(line.cost)) for kind, line in ranked]
-    rows.append(("total", f"{bill.rows:,}", _money(bill.total)))
+    rows = [(str(kind), f"{line.rows:,}" if line.rows else "", exact_money(line.cost)) for kind, line in ranked]
+    rows.append(("total", f"{bill.rows:,}", exact_money(bill.total)))
     return Figures(("kind of line", "rows", "cost"), rows, frozenset({1, 2}), bold=frozenset({len(rows) - 1}))
 
 
@@ -136,10 +136,10 @@ def _together(slices: Sequence[UsageFigures]) -> UsageFigures:
 
 
 def _row(one: UsageFigures) -> tuple[str, ...]:
-    listed = "" if one.list_cost is None else _money(one.list_cost)
+    listed = "" if one.list_cost is None else exact_money(one.list_cost)
     covered = "" if one.coverage is None else f"{one.coverage:.0%}"
-    spot = _money(one.spot_cost) if one.spot_cost else ""
-    return one.name, figure(one.hours), listed, _money(one.cost), covered, spot
+    spot = exact_money(one.spot_cost) if one.spot_cost else ""
+    return one.name, figure(one.hours), listed, exact_money(one.cost), covered, spot
 
 
 def _commitments(commitments: Sequence[BilledCommitment], *, lacking: bool) -> Figures:
@@ -148,7 +148,7 @@ def _commitments(commitments: Sequence[BilledCommitment], *, lacking: bool) -> F
     rows = [_commitment(one, called[one.id], least=lacking and one.used is None) for one in shown]
     if len(commitments) > len(shown):
         rest = commitments[COMMITMENTS_SHOWN:]
-        paid = _money(sum((one.paid for one in rest), Decimal(0)))
+        paid = exact_money(sum((one.paid for one in rest), Decimal(0)))
         rows.append((counted(len(rest), "other"), "", "", paid, ""))
     names = ("commitment", "ends", "count", "paid", "used")
     return Figures(names, rows, frozenset({2, 3, 4}))
@@ -177,13 +177,8 @@ def _commitment(one: BilledCommitment, called: str, *, least: bool) -> tuple[str
     what = f"{one.option}{' ' + where if where else ''} ({called})"
     count = "" if not one.count else f"${one.count}/h" if one.option.is_spend_based else f"{one.count}"
     used = "" if one.utilisation is None else f"{one.utilisation:.0%}"
-    paid = f"at least {_money(one.paid)}" if least else _money(one.paid)
+    paid = f"at least {exact_money(one.paid)}" if least else exact_money(one.paid)
     return what, f"{one.end:%Y-%m-%d}" if one.end else "not said", count, paid, used
-
-
-def _money(amount: Decimal) -> str:
-    rounded = cents(amount)
-    return f"-${-rounded:,}" if rounded < 0 else f"${abs(rounded):,}"
 
 
 def chart_of(bill: Bill) -> SeriesChart:

@@ -291,9 +291,9 @@ def test_it_says_whether_the_answer_keeps_the_target_at_the_low_end_of_what_is_k
     assert sized(TARGET) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "one whole server: c5.xlarge 18,000 to 21,000 req/s, measured." in said
-    assert "At the low end these servers do 90,000 of 100,000 req/s: the target is missed." in said
+    assert "At the low end these servers do 90,000 req/s, and 100,000 are needed: the target is missed." in said
     assert sized(TARGET.replace("100k", "89500")) == 0
-    assert "do 90,000 of 89,500 req/s: the target is kept." in " ".join(capsys.readouterr().out.split())
+    assert "do 90,000 req/s, and 89,500 are needed: the target is kept." in " ".join(capsys.readouterr().out.split())
 
 
 def test_a_speed_that_was_predicted_says_so(at_home: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -316,7 +316,10 @@ def test_times_have_their_interval_the_other_way_round(at_home: Path, capsys: py
     widen(at_home, 0.8, 1.25)
     assert sized("{deadline: 1h, work: 360}") == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert "c5.xlarge 0.08 to 0.125 runs/s, measured. At the low end these servers do 0.08 of 0.1 runs/s" in said
+    assert (
+        "c5.xlarge 0.08 to 0.125 runs/s, measured. At the low end these servers do 0.08 runs/s, and 0.1 are needed"
+        in said
+    )
 
 
 def test_scaling_out_has_its_interval_too(at_home: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -331,4 +334,4 @@ def test_scaling_out_has_its_interval_too(at_home: Path, capsys: pytest.CaptureF
     assert sized("{qps: 90k, tail_ms: 10}", "--family", "c5") == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "95% interval of 6 servers together: 72% to 88% of what they do alone, measured." in said
-    assert "At the low end these servers do 86,400 of 90,000 req/s: the target is missed." in said
+    assert "At the low end these servers do 86,400 req/s, and 90,000 are needed: the target is missed." in said

@@ -70,6 +70,19 @@ def test_a_stated_pool_is_for_those_that_reserve(tmp_path: Path, capsys: pytest.
     assert "simulated with the cloud and the prices of the HCloud study" in captured.err
 
 
+@pytest.mark.parametrize(("provider", "told"), [((), True), (("--provider", "aws"), False)])
+def test_the_first_line_says_when_the_cloud_is_not_that_of_a_plan(
+    provider: tuple[str, ...], told: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = str(write_jobs(tmp_path / "jobs.csv"))
+    assert run("compare", name, "--seeds", "1", "-s", "OdF", *provider) == 0
+    first = " ".join(capsys.readouterr().out.split("\n\n")[0].split())
+    assert ("cloud paper (the HCloud study's; 'hcloud plan' takes aws) · gcp" in first) == told
+    assert run("sweep", name, "--vary", "limits.hard=0.7", "--strategy", "HF", *provider) == 0
+    first = capsys.readouterr().out.split("\n")[0]
+    assert ("'hcloud plan' takes aws" in " ".join(first.split())) == told
+
+
 def test_the_same_seed_gives_the_same_bytes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     name = str(write_jobs(tmp_path / "jobs.csv"))
     outputs = []

@@ -12,7 +12,7 @@ import pytest
 
 from hcloud.cli.main import run
 from hcloud.model.catalog import PurchaseOption
-from hcloud.model.plans.plan import Plan, Prediction
+from hcloud.model.plans.plan import OWNED, Plan, Prediction
 from hcloud.store.plan_file import load_plan
 from hcloud.usecases.deciding.own_fleet import short_of
 from hcloud.views.deciding.operation import fleet_line
@@ -54,6 +54,14 @@ def test_all_on_demand_is_simulated_as_compare_simulates_it(
     rented = next(one for one in told if one["name"] == "OdF")
     [hourly] = re.findall(r'"cost_per_ideal_hour": "?([0-9.]+)', json.dumps(rented))
     assert float(hourly) * 730 == pytest.approx(float(found.all_on_demand), rel=1e-4)
+
+
+def test_the_simulated_line_says_what_it_leaves_out_and_how_long_it_is(plan: Plan) -> None:
+    owned = tuple(replace(line, address=f"{OWNED}{line.address}") for line in plan.mix)
+    [line] = fleet_line(replace(plan, mix=owned, horizon_hours=24))
+    assert "one seed, over the whole window)" in line
+    assert "(all on demand without what is owned $" in line
+    assert "whole window" not in next(fleet_line(plan))
 
 
 def test_a_batch_job_that_may_be_split_runs_in_parts_on_the_reserve(

@@ -11,10 +11,12 @@ from hcloud.units import (
     counted,
     format_age,
     format_figure,
+    exact_money,
     format_money,
     format_span,
     percent,
     short_percent,
+    signed_money,
     some_of,
 )
 
@@ -64,3 +66,11 @@ def test_names_in_a_row() -> None:
     assert [and_last(names) for names in ("a", "ab", "abc")] == ["a", "a and b", "a, b and c"]
     assert and_last("ab", "or") == "a or b"
     assert [some_of(names, 2) for names in ("", "ab", "abc")] == ["", "a, b", "a, b and 1 more"]
+
+
+def test_a_difference_of_dollars_has_its_sign_and_nothing_has_none() -> None:
+    assert [signed_money(Decimal(n)) for n in ("12.5", "-12.5", "0", "0.4", "-0.4")] == ["+$13", "-$13", "$0", "$0", "$0"]
+
+
+def test_dollars_to_the_cent_are_rounded_half_up_and_never_below_a_cent() -> None:
+    assert [exact_money(Decimal(n)) for n in ("1234.505", "-0.005", "0.001")] == ["$1,234.51", "-$0.01", "$0.00"]

@@ -48,3 +48,10 @@ def test_strategies_that_do_not_fit_are_tables_of_equal_width_with_each_name_bes
     heads = [line.split() for line in shown if "SR" in line or "HC" in line]
     assert heads == [["SR", "OdF", "OdM"], ["HF", "HM", "HC"]]
     assert [line.startswith("$ an hour  ") for line in shown if "7.03" in line] == [True, True]
+
+
+def test_numbers_too_wide_for_a_line_stand_beside_their_names() -> None:
+    names = ("commitment", "ends", "used", "amortised")
+    rows = [("ri-of-a-long-name", "2027-11-20", "1,234,567.89", "2,345,678.90")]
+    shown = printed(Figures(names, rows, frozenset({2, 3})), 22)
+    assert "used 1,234,567.89, amortised 2,345,678.90" in " ".join(" ".join(shown).split())

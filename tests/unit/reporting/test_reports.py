@@ -139,6 +139,13 @@ def test_a_commitment_tells_its_use_its_cost_and_its_end(made: Report) -> None:
     assert (whole.coverage, whole.utilisation) == (D("7.2") / D("12"), D("0.5"))
 
 
+def test_days_left_are_counted_from_now_and_not_from_the_end_of_a_report_to_come(made: Report) -> None:
+    now = datetime(2026, 11, 1, tzinfo=UTC)
+    [section] = commitments_sections(made, now)
+    assert section.tables[0].rows[0][-1] == "365"
+    assert json.loads(json.dumps(commitments_document(made, now), default=str))["commitments"][0]["days_left"] == 365
+
+
 def test_without_commitments_there_is_nothing_to_use() -> None:
     whole = coverage(report([], []).charges)
     assert (whole.coverage, whole.utilisation, savings([]).rate) == (None, None, None)
