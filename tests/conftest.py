@@ -85,7 +85,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Modules and tests stay to the end: to look through them for what may go took a twelfth of the time to find them."""
+    """Modules and tests stay to the end: to look through them for what may go took a twelfth of the time."""
     gc.disable()
     try:
         return (yield)
