@@ -235,7 +235,8 @@ def test_the_paper_cloud_is_the_default_and_a_market_brings_its_own(
 ) -> None:
     jobs = str(write_jobs(tmp_path / "jobs.csv"))
     assert run("simulate", jobs, "-s", "SR") == 0
-    assert "cloud paper · gcp us-central1, n1-standard-16" in " ".join(capsys.readouterr().out.split())
+    told = "cloud paper (the HCloud study's; 'hcloud plan' takes aws) · gcp us-central1, n1-standard-16"
+    assert told in " ".join(capsys.readouterr().out.split())
     assert run("simulate", jobs, "-s", "SR", "--provider", "aws") == 0
     assert "cloud measured-aws · aws us-east-1, c5a.4xlarge" in " ".join(capsys.readouterr().out.split())
 
