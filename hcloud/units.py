@@ -148,9 +148,9 @@ def exact_money(amount: Decimal) -> str:
     return format_money(cents(amount), 2)
 
 
-def signed_money(amount: Decimal, places: int = 0) -> str:
+def signed_money(amount: Decimal) -> str:
     """A difference of dollars with its sign: ``+$12``, ``-$12``, and ``$0`` where it is rounded to nothing."""
-    text = format_money(amount, places)
+    text = format_money(amount)
     return f"+{text}" if amount > 0 and text != "$0" else text
 
 

@@ -13,7 +13,7 @@ from hcloud.planning.decide import FleetDecision, Given, decide
 from hcloud.planning.explanations.reasons import WORTH_A_WORD
 from hcloud.planning.fleets.owned import Owned
 from hcloud.planning.settings import RiskSettings
-from hcloud.units import and_last, format_money
+from hcloud.units import and_last, counted_vcpus, format_money, plain
 
 
 def renewal(decision: FleetDecision, book: PriceBook, demand: Demand, given: Given) -> Iterator[str]:
@@ -21,23 +21,27 @@ def renewal(decision: FleetDecision, book: PriceBook, demand: Demand, given: Giv
     bought again only the part of its term inside the horizon is counted, at today's price."""
     hours = decision.horizon_hours
     ending = [o for o in decision.owned if o.is_used and o.hours_left < hours]
-    if not ending or _count(decision) == 0 or decision.fleet.cost != decision.optimum_cost:
+    if not ending or not _vcpus_now(decision) or decision.fleet.cost != decision.optimum_cost:
         return
     lasting = [replace(o, hours_left=max(o.hours_left, hours)) if o.is_used else o for o in decision.owned]
     settings = replace(decision.settings, risk=RiskSettings(futures=0, falls=()))
     again = decide(book, demand, settings, lasting, replace(given, compared=None))
     cost, total = _total(decision), _total(again)
-    if cost - total >= cost * Decimal(str(WORTH_A_WORD)) and _count(again) < _count(decision):
+    bought, fewer = _vcpus_now(decision), _vcpus_now(again)
+    if cost - total >= cost * Decimal(str(WORTH_A_WORD)) and fewer < bought:
         yield (
-            f"{_said_ends(ending)}: buying {_count(again):,} now and those again then costs {format_money(total)} over"
-            f" the horizon, {format_money(cost - total)} less than {_count(decision):,} now, if the demand lasts"
-            " (counted is the part of their new term inside the horizon); to plan so, state their new end in"
-            " owned.expires, and buy them again when they end"
+            f"you own {_said_ends(ending)}: reserving {counted_vcpus(fewer)} now and renewing those then"
+            f" costs {format_money(total)} over the horizon, {format_money(cost - total)} less than reserving"
+            f" {counted_vcpus(bought)} now, if the demand lasts (of a renewed term only the part inside the horizon is"
+            " counted); to plan for that, set owned.expires to the renewed end, and renew in time"
         )
 
 
-def _count(decision: FleetDecision) -> int:
-    return sum(h.count for h in decision.machines.holdings if is_soon(h.start_hour))
+def _vcpus_now(decision: FleetDecision) -> float:
+    """vCPUs of what is bought at the beginning, in whatever sizes."""
+    vcpus = {candidate.shape.name: candidate.shape.vcpus for candidate in decision.types}
+    bought = (h for h in decision.fleet.holdings if is_soon(h.start_hour))
+    return sum((float(vcpus[h.offer.key.instance_type] * h.count) for h in bought), 0.0)
 
 
 def _total(decision: FleetDecision) -> Decimal:
@@ -47,9 +51,9 @@ def _total(decision: FleetDecision) -> Decimal:
 
 
 def _said_ends(ending: Sequence[Owned]) -> str:
-    days: dict[str, Decimal] = {}
+    """``4 x m5.large until 2027-05-01``, each type and each day once."""
+    found: dict[tuple[str, str], Decimal] = {}
     for owned in sorted(ending, key=lambda o: o.hours_left):
-        day = f"on {owned.expires:%Y-%m-%d}" if owned.expires else f"in {owned.hours_left // 24:,} days"
-        days[day] = days.get(day, Decimal(0)) + owned.count
-    (first, count), *others = days.items()
-    return and_last([f"{count:,f} that you own end {first}", *(f"{n:,f} {day}" for day, n in others)])
+        day = f"until {owned.expires:%Y-%m-%d}" if owned.expires else f"for {owned.hours_left // 24:,} days"
+        found[owned.shape.name, day] = found.get((owned.shape.name, day), Decimal(0)) + owned.count
+    return and_last(f"{plain(round(count, 2))} x {name} {day}" for (name, day), count in found.items())

@@ -13,6 +13,7 @@ from hcloud.model.catalog import Provider, PurchaseOption, SustainedUse
 from hcloud.planning.decide import FleetDecision, Given, decide
 from hcloud.planning.explanations.reasons import reasons
 from hcloud.planning.explanations.renewals import renewal
+from hcloud.planning.fleets.candidates import Candidate
 from hcloud.planning.fleets.options import divide
 from hcloud.planning.fleets.owned import Owned
 from hcloud.planning.risks.risk import step_costs
@@ -164,15 +165,30 @@ def test_what_is_bought_again_when_it_ends_is_told_where_that_costs_less(
     told = told_of_renewal(machines, *(owns(str(n), end) for n, end in owned))
     if fewer < count and cost - total >= cost * Decimal("0.0005"):
         (said,) = told
-        assert f"buying {fewer} now and those again then costs ${total:,.0f} over" in said
-        assert f"${cost - total:,.0f} less than {count} now" in said
+        assert f"reserving {16 * fewer} vCPUs now and renewing those then costs ${total:,.0f} over" in said
+        assert f"${cost - total:,.0f} less than reserving {16 * count} vCPUs now" in said
     else:
         assert told == []
 
 
 def test_several_that_end_are_told_by_their_days() -> None:
     (said,) = told_of_renewal([40] * 24, owns("9", 2400), owns("7", 1200))
-    assert said.startswith("7 that you own end in 50 days and 9 in 100 days: buying 24 now")
+    assert said.startswith(
+        "you own 7 x m9.4xlarge for 50 days and 9 x m9.4xlarge for 100 days: reserving 384 vCPUs now"
+    )
+
+
+def test_what_is_bought_again_is_told_in_vcpus_where_less_of_them_takes_as_many_machines() -> None:
+    """8 machines of 16 vCPUs now, or 7 and one of 8 vCPUs: by the number of machines there was nothing to tell."""
+    offer = reserved("m9.2xlarge", "0.30")
+    small = Candidate(shape("m9.2xlarge", 8, 32), candidate("m9.2xlarge", "0.50").on_demand, (offer,), None, None)
+    market = book(small, candidate("m9.4xlarge", str(PRICE), [reserved("m9.4xlarge", str(TERM))]))
+    asked, owned = demand([128.0] * 24), Owned(offer, small.shape, Decimal(1), 1000)
+    decision = decide(market, asked, SETTINGS, [owned])
+    assert sum(h.count for h in decision.machines.holdings) == 8
+    (said,) = renewal(decision, market, asked, Given())
+    assert "reserving 120 vCPUs now and renewing those then costs $42,048 over" in said
+    assert "$300 less than reserving 128 vCPUs now" in said
 
 
 def test_nothing_is_told_of_what_ends_where_demand_does_not_need_it_again() -> None:
