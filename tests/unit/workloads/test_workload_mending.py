@@ -105,13 +105,6 @@ def test_a_zip_archive_of_one_file_is_read_and_one_of_several_is_refused_as_such
         read_workload(path, options=options)
 
 
-def test_thousandths_of_cpus_are_not_told_to_be_durations(tmp_path: Path) -> None:
-    """500m, as Kubernetes writes half a CPU, was met with how to write durations."""
-    path = tmp_path / "jobs.csv"
-    path.write_text(GOOD + "0,5,500m\n")
-    assert hint_of(path).startswith("correct what is named, or leave these lines out: sed '3d'")
-
-
 def test_a_command_that_mends_some_of_the_cells_alone_is_not_advised(tmp_path: Path) -> None:
     path = tmp_path / "jobs.csv"
     path.write_text("submit,duration,cores\n0,NaN,2\n10,-5,2\n20,60,2\n")

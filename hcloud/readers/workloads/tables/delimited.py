@@ -85,6 +85,9 @@ def read_table(
     except (SuspectError, pa.ArrowInvalid, pa.ArrowKeyError, UnicodeDecodeError) as error:
         if reader.failure is not None:
             raise reader.failure from error
+        sizes = tuple(column.in_sizes(layout.decimal) for column in layout.columns)
+        if sizes != layout.columns:
+            return read_table(source, replace(layout, columns=sizes), max_rows, progress)
         raise locate(source, layout, str(error), sink.good) from error
     if sink.rows == 0:
         raise InputError(f"{source.name}: no rows; the file has only a header")

@@ -240,7 +240,11 @@ def _complaint(column: Column, cell: str, decimal: str) -> str:
         return "" if fits else allowed_clock(cell, column.allowed)
     if column.sort == "time" and column.dates:
         return "" if unix_of_date(cell, column.dates) is not None else column.allowed
-    fine = _is_time(column, cell) if column.sort == "time" else _is_number(column, cell.strip(_BLANKS), decimal)
+    if column.sort == "size":
+        size = column.size_of(cell)
+        fine = size is not None and column.holds(np.array([size]))
+    else:
+        fine = _is_time(column, cell) if column.sort == "time" else _is_number(column, cell.strip(_BLANKS), decimal)
     if not fine and decimal == "." and _DECIMALDECIMAL.fullmatch(cell.strip(_BLANKS)):
         return f"{column.allowed}, {DECIMAL}"
     return "" if fine else column.allowed

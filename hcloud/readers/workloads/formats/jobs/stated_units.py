@@ -76,6 +76,8 @@ def units_read(sink: Sink, options: WorkloadOptions) -> list[Modelled]:
     told = [Modelled("duration", f"read as {_SPELT[duration]}", "duration_unit")] if duration in _SPELT else []
     if duration == "auto" and (ticks := max(column.ticks for column in sink.columns)) > 1:
         told = [Modelled("duration", f"in s, though times are in {TICKS[ticks]}", "duration_unit")]
+    if any(column.name == "memory" and column.sort == "size" for column in sink.columns):
+        told.append(Modelled("memory", "of cells with a unit in that, G and GB as GiB", "fixed"))
     if IN_A_GIB[memory] > 1:
         told.append(Modelled("memory", f"read as {memory}", "memory_unit"))
     if IN_A_VCPU[options.cores_unit] > 1:
