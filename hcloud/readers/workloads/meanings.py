@@ -24,7 +24,7 @@ _OF_JOBS = {
     "processors procs num_processors num_procs nprocs slots required_slots alloc_cpus req_cpus request_cpus "
     "requested_cpus allocated_cpus cpu_request cpu_requests entrypoint_num_cpus resource_list_ncpus millicores "
     "millicpu",
-    "memory": "memory",  # "mem" without a unit may be MB
+    "memory": "memory entrypoint_memory",  # "mem" without a unit may be MB
     "gpus": "gpus gpu num_gpus n_gpus ngpus gpu_count req_gpus request_gpus requested_gpus alloc_gpus "
     "entrypoint_num_gpus resource_list_ngpus",
     "app": "app application app_name",

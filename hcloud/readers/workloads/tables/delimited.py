@@ -207,11 +207,14 @@ def columns_of_jobs(source: TraceFile, names: Sequence[str]) -> dict[str, str]:
 
 
 def likely_units(source: TraceFile, found: Mapping[str, str], names: Sequence[str]) -> dict[str, str]:
-    """What of jobs no name says: MiB and jobs that still run of AWS Batch, and milliseconds of durations beside times
-    in these."""
-    units = {"open_ends": "run"} if "jobArn" in names and "start" in found else {}
-    if "jobArn" in names and "memory" in found:
-        units["memory_unit"] = "MiB"
+    """What of jobs no name says: MiB, CPU units and jobs that still run of AWS Batch and ECS, bytes of Ray, and
+    milliseconds of durations beside times in these."""
+    of_aws = {"jobArn", "taskArn"} & {*names}
+    units = {"open_ends": "run"} if of_aws and "start" in found else {}
+    if "memory" in found and (of_aws or found["memory"] == "entrypoint_memory"):
+        units["memory_unit"] = "MiB" if of_aws else "B"
+    if "taskArn" in names and "cores" in found:
+        units["cores_unit"] = "cpu-units"
     if "duration" not in found or unit_said("duration", found["duration"]) or source.head.startswith(b"PAR1"):
         return units
     cells = [dict(zip(names, map(str.strip, row), strict=False)) for row in _first_rows(source)]

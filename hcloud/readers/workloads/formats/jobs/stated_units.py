@@ -24,8 +24,9 @@ IN_A_GIB = {"auto": 1, "GiB": 1, "MiB": 1 << 10, "KiB": 1 << 20, "B": 1 << 30}
 """Of each unit of memory; jobs have GiB unless it is said."""
 SECONDS = {"auto": 1.0, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86_400.0, "hh:mm": 1.0, "mm:ss": 1.0}
 """Of each unit of time; jobs take seconds unless it is said."""
-IN_A_VCPU = {"auto": 1, "vcpu": 1, "milli": 1000}
+IN_A_VCPU = {"auto": 1, "vcpu": 1, "milli": 1000, "cpu-units": 1024}
 """Of each unit of CPUs."""
+_CORES = {"milli": "thousandths of a vCPU", "cpu-units": "CPU units, 1,024 to a vCPU"}
 _SPELT = {"ms": "milliseconds", "min": "minutes", "h": "hours", "d": "days", "hh:mm": "hh:mm", "mm:ss": "mm:ss"}
 
 
@@ -81,5 +82,5 @@ def units_read(sink: Sink, options: WorkloadOptions) -> list[Modelled]:
     if IN_A_GIB[memory] > 1:
         told.append(Modelled("memory", f"read as {memory}", "memory_unit"))
     if IN_A_VCPU[options.cores_unit] > 1:
-        told.append(Modelled("cores", "read as thousandths of a vCPU", "cores_unit"))
+        told.append(Modelled("cores", f"read as {_CORES[options.cores_unit]}", "cores_unit"))
     return [one for one in told if sink.has(one.column)]
