@@ -11,6 +11,7 @@ from pyarrow import parquet
 
 from hcloud.errors import InputError
 from hcloud.model.workload import Jobs
+from hcloud.readers.workloads.commands import Advice
 from hcloud.readers.workloads.entry import read_workload
 from hcloud.readers.workloads.options import WorkloadOptions, with_keys
 from hcloud.readers.workloads.quantities import cpus_of, memory_of
@@ -21,6 +22,16 @@ MEMORY = ["4", "512Mi", "16 GB", "1048576 KiB", "1.5g", "2147483648B"]
 
 def read(path: Path, columns: str = "", **keys: str) -> Jobs:
     found = read_workload(path, options=with_keys(WorkloadOptions(columns=columns), keys))
+    assert isinstance(found, Jobs)
+    return found
+
+
+def advised(path: Path) -> Jobs:
+    """The jobs, read as the refusal of the bare file says."""
+    with pytest.raises(InputError) as caught:
+        read_workload(path)
+    assert isinstance(caught.value.hint, Advice)
+    found = read_workload(path, options=caught.value.hint.on(WorkloadOptions()))
     assert isinstance(found, Jobs)
     return found
 
@@ -76,6 +87,42 @@ def test_what_is_no_size_is_refused_where_it_stands(tmp_path: Path) -> None:
         ("line 5, column memory", "'1e999Gi'"),
     ]
     assert caught.value.problems[0].allowed == "a number above 0 and at most 1e+06, or with its unit as 500m"
+
+
+@pytest.mark.parametrize(
+    ("duration", "cell"),
+    [
+        ("duration_us", "90000000"),
+        ("Duration (ns)", "90000000000"),
+        ("duration_in_seconds", "90"),
+        ("durationInMillis", "90000"),
+        ("Duration (hh:mm:ss)", "00:01:30"),
+    ],
+)
+@pytest.mark.parametrize(("memory", "gib"), [("requested_memory_mb", 2), ("memoryInMB", 2), ("mem_req_gb", 2048)])
+def test_more_names_that_say_their_units(tmp_path: Path, duration: str, cell: str, memory: str, gib: float) -> None:
+    """Durations were refused, and memory left out without a word: 4 GiB for each vCPU."""
+    path = tmp_path / "jobs.csv"
+    path.write_text(f"id,submit,{duration},requested_cpu,{memory}\na,0,{cell},64,2048\n")
+    found = advised(path)
+    assert (found.duration.tolist(), found.cores.tolist(), found.memory.tolist()) == ([90], [64], [gib])
+
+
+def test_what_may_say_the_memory_is_asked_about(tmp_path: Path) -> None:
+    """It was left out without a word."""
+    path = tmp_path / "jobs.csv"
+    path.write_text("id,submit_time,duration,cpus,peak_rss,container_memory\na,0,60,2,5,6\n")
+    with pytest.raises(InputError) as caught:
+        read_workload(path)
+    asked = "if memory goes by the vCPUs (else say memory=NAME), whatever peak_rss, container_memory say, read it with"
+    assert asked in str(caught.value.hint)
+
+
+def test_dates_with_am_and_pm_have_the_month_first(tmp_path: Path) -> None:
+    """The command that was advised took the first of November for the eleventh of January."""
+    path = tmp_path / "jobs.csv"
+    path.write_text("id,submit,duration\na,11/01/2026 02:00:00 PM,60\nb,11/02/2026 02:00:00 AM,60\n")
+    assert advised(path).submit.tolist() == [1793541600, 1793541600 + 12 * 3600]
 
 
 @pytest.mark.parametrize(

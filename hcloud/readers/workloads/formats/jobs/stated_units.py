@@ -22,12 +22,32 @@ if TYPE_CHECKING:
 
 IN_A_GIB = {"auto": 1, "GiB": 1, "MiB": 1 << 10, "KiB": 1 << 20, "B": 1 << 30}
 """Of each unit of memory; jobs have GiB unless it is said."""
-SECONDS = {"auto": 1.0, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86_400.0, "hh:mm": 1.0, "mm:ss": 1.0}
+SECONDS = {
+    "auto": 1.0,
+    "ns": 1e-9,
+    "us": 1e-6,
+    "ms": 1e-3,
+    "s": 1.0,
+    "min": 60.0,
+    "h": 3600.0,
+    "d": 86_400.0,
+    "hh:mm": 1.0,
+    "mm:ss": 1.0,
+}
 """Of each unit of time; jobs take seconds unless it is said."""
 IN_A_VCPU = {"auto": 1, "vcpu": 1, "milli": 1000, "cpu-units": 1024}
 """Of each unit of CPUs."""
 _CORES = {"milli": "thousandths of a vCPU", "cpu-units": "CPU units, 1,024 to a vCPU"}
-_SPELT = {"ms": "milliseconds", "min": "minutes", "h": "hours", "d": "days", "hh:mm": "hh:mm", "mm:ss": "mm:ss"}
+_SPELT = {
+    "ns": "nanoseconds",
+    "us": "microseconds",
+    "ms": "milliseconds",
+    "min": "minutes",
+    "h": "hours",
+    "d": "days",
+    "hh:mm": "hh:mm",
+    "mm:ss": "mm:ss",
+}
 
 
 def in_units_said(options: WorkloadOptions, called: Mapping[str, str]) -> WorkloadOptions:
