@@ -30,10 +30,6 @@ def hint_of(path: Path) -> str:
 @pytest.mark.parametrize(
     ("data", "told"),
     [
-        (TIMES.format("2026-11-01 00:00:00 UTC"), "write Z for UTC"),
-        (TIMES.format("2026-11-01T00:00:00.000GMT"), "write Z for UTC"),
-        (TIMES.format('"2026-11-01 00:00:00,5"'), "write decimals of seconds with a point"),
-        (TIMES.format("2026/11/01 00:00:00"), "write dates as 2026-10-31"),
         (TIMES.format(" 2026-11-01T00:00:00Z "), "take the blanks around cells away"),
         ("submit,duration,cores,memory\n0,5,N/A,NULL\n", "leave cells without a value empty"),
         ("submit,duration,cores\r\n0,5,null\r\n", "leave cells without a value empty"),

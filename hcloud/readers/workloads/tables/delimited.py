@@ -33,12 +33,12 @@ from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.source import HEAD_BYTES, CheckedReader, TraceFile
 from hcloud.readers.workloads.tables.clock import PAIRS, is_clock
 from hcloud.readers.workloads.tables.columns import Column, Sink, SuspectError, ticks_of
-from hcloud.readers.workloads.tables.dates import ALLOWED, is_date
+from hcloud.readers.workloads.tables.dates import ALLOWED, ZONED, is_date, written_as
 from hcloud.readers.workloads.tables.lengths import unit_of
-from hcloud.readers.workloads.tables.locate import NUMBER, TableLayout, duplicates, locate
+from hcloud.readers.workloads.tables.locate import ISO, NUMBER, TableLayout, duplicates, locate
 
 _DATE = re.compile(r"\s*\d{4}-\d\d-\d\d", re.ASCII)
-_UTC = re.compile(r"(Z|z|[+-]00(:?00)?)$")
+_UTC = re.compile(r"(Z|z|UTC|GMT|[+-]00(:?00)?)$")
 _LOOK = 1000  # ours: so many rows are searched for a cell that says of which type times are
 _LONGEST_BLOCK = 1 << 19
 _SEPARATOR = re.compile(r"sep=(.)\s*", re.ASCII)
@@ -267,7 +267,7 @@ def _check_zones(source: TraceFile, columns: tuple[Column, ...], first: list[str
 def _check_of_one_sort(file: str, columns: tuple[Column, ...], first: list[str]) -> None:
     """InputError where one column of times has dates or Unix times, and another small numbers: it may be a wait."""
     cells = {c.in_file: cell.strip() for c, cell in zip(columns, first, strict=True) if c.sort == "time"}
-    dated = [name for name, cell in cells.items() if _DATE.match(cell) or ticks_of(cell)]
+    dated = [name for name, cell in cells.items() if _DATE.match(cell) or ticks_of(cell) or written_as(cell)]
     small = [name for name, cell in cells.items() if cell.isdecimal() and int(cell) and not ticks_of(cell)]
     if dated and small:
         raise InputError(
@@ -296,6 +296,9 @@ def _settled(column: Column, cell: str, ticks: float) -> Column:
         return column.on_a_clock() if clock else column
     if column.dates and is_date(cell):
         return replace(column, told=ALLOWED[column.dates])
+    if not ISO.fullmatch(cell.strip()) and (written := written_as(cell)):
+        zone = "" if written == ZONED else column.zone
+        return replace(column, zone=zone, dates=written, told=f"a time as the first of the column, {shown(cell)}")
     if _DATE.match(cell) is None:
         return replace(column.in_numbers(ticks), dates="")
     zoned = _has_zone(cell)
@@ -306,7 +309,7 @@ def _settled(column: Column, cell: str, ticks: float) -> Column:
 
 def _has_zone(cell: str) -> bool:
     clock = cell.strip()[10:]
-    return clock.endswith(("Z", "z")) or "+" in clock or "-" in clock
+    return clock.endswith(("Z", "z", "UTC", "GMT")) or "+" in clock or "-" in clock
 
 
 def check_header(source: TraceFile, names: list[str], known: tuple[Column, ...], *, ignore_extra: bool) -> None:

@@ -27,7 +27,7 @@ from hcloud.readers.workloads.tables.mending import mending_command
 from hcloud.readers.workloads.tables.waits import read_waits
 
 NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-_ISO = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d(:\d\d(:\d\d(\.\d{1,9})?)?)?(Z|[+-]\d\d:?\d\d)?)?", re.ASCII)
+ISO = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d(:\d\d(:\d\d(\.\d{1,9})?)?)?(Z|[+-]\d\d:?\d\d)?)?", re.ASCII)
 _DECIMALDECIMAL = re.compile(r"[+-]?\d[\d.' ]*,\d+", re.ASCII)
 _DAY_FIRST_OR_LAST = re.compile(r"'\s*\d{1,2}([./-])\d{1,2}\1(\d{4}|\d\d)\b", re.ASCII)
 _HALF = re.compile(r"[AaPp]\.?[Mm]\.?'$", re.ASCII)
@@ -273,7 +273,7 @@ def _is_number(column: Column, cell: str, decimal: str) -> bool:
 
 
 def _is_time(column: Column, cell: str) -> bool:
-    if _ISO.fullmatch(cell) is None:
+    if ISO.fullmatch(cell) is None:
         return False
     try:
         moment = datetime.fromisoformat(cell)
