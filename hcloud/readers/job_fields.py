@@ -14,14 +14,13 @@ from hcloud.model.running.job import JobOrder, ServiceTarget, TargetKind, in_pie
 from hcloud.model.workload import JobKind
 from hcloud.readers.workloads import limits
 from hcloud.readers.workloads.meanings import KINDS, kind_of
+from hcloud.readers.workloads.quantities import cpus_of, memory_of
 from hcloud.readers.workloads.tables.clock import allowed_clock, clock_seconds
 from hcloud.units import counted_vcpus, parse_duration
 
 DEFAULT_CORES, DEFAULT_MEMORY_MIB = 1000, 512  # ours: what a job asks for that does not say
 _MOST_CORES, _MOST_MEMORY_MIB, _MOST_SERVERS = 100_000, 1 << 30, 10_000
 _LONGEST_ID = 200
-_MIB = {"b": 1 / 1024**2, "k": 1 / 1024, "m": 1.0, "g": 1024.0, "t": 1024.0**2}
-_MEMORY = re.compile(r"(\d+(?:\.\d+)?)\s*(?:([kmgt])(?:i?b?)?|(b))?", re.ASCII | re.IGNORECASE)
 _DATE = re.compile(r"\d{4}-", re.ASCII)
 _PAIR = re.compile(r"\d+:\d+", re.ASCII)
 _NUMBER = re.compile(r"\d+(?:\.\d+)?", re.ASCII)
@@ -190,10 +189,8 @@ def _number(value: object, allowed: str) -> float:
 
 def _cores(value: object) -> int:
     allowed = f"a number of vCPUs above 0, for example 2, 0.5 or 500m, at most {_MOST_CORES:,}"
-    text = str(value).strip()
-    milli = text.endswith("m")
-    cores = _number(text.removesuffix("m") if milli else value, allowed) / (1000 if milli else 1)
-    if not 0.001 <= cores <= _MOST_CORES:
+    cores = None if isinstance(value, bool) else cpus_of(str(value))
+    if cores is None or not 0.001 <= cores <= _MOST_CORES:
         raise FieldError(allowed)
     return math.ceil(round(cores * 1000, 3))
 
@@ -208,13 +205,10 @@ def _servers(value: object) -> int:
 
 def _memory(value: object) -> int:
     allowed = "GiB as a number, or with a unit: 512Mi, 2G (powers of 1024)"
-    found = None if isinstance(value, bool) else _MEMORY.fullmatch(str(value).strip())
-    if found is None:
+    gib = None if isinstance(value, bool) else memory_of(str(value), 1)
+    if gib is None or not 0 < gib * 1024 <= _MOST_MEMORY_MIB:
         raise FieldError(allowed)
-    amount = float(found[1]) * _MIB[(found[2] or found[3] or "g").lower()]
-    if not 0 < amount <= _MOST_MEMORY_MIB:
-        raise FieldError(allowed)
-    return math.ceil(round(amount, 6))
+    return math.ceil(round(gib * 1024, 6))
 
 
 def _kind(value: object) -> JobKind:

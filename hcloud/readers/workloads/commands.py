@@ -11,7 +11,7 @@ from pathlib import Path
 
 from hcloud.errors import HcloudError
 from hcloud.readers.typed import typed_command
-from hcloud.readers.workloads.meanings import as_option, called_columns, others, plain, sizes_apart
+from hcloud.readers.workloads.meanings import as_option, called_columns, memory_apart, others, plain, sizes_apart
 from hcloud.readers.workloads.options import WorkloadOptions, with_keys
 from hcloud.readers.workloads.source import TraceFile
 
@@ -153,29 +153,31 @@ def jobs_advice(source: TraceFile, found: Mapping[str, str], names: Sequence[str
     """The command that reads jobs whose columns were found by meaning, with ``units`` that are likely by what stands
     there. Memory of which a name says no unit is named in it with one, as it would be another demand in another."""
     bare = next((name for name in names if plain(name) in _BARE_MEMORY), None) if "memory" not in found else None
-    keys = {"columns": as_option(found if bare is None else {**found, "memory": bare}), **units}
-    where = list(_assumed(found, names, units.get("duration_unit", "")))
+    found = found if bare is None else {**found, "memory": bare}
+    keys = {"columns": as_option(found), **units}
+    where = list(_assumed(found, names, units))
     if bare is not None:
         keys, where = {"memory_unit": "MiB", **keys}, [*where, f"{bare} is in MiB (else say GiB or KiB)"]
     return advice(source, keys, *where)
 
 
-def _assumed(found: Mapping[str, str], names: Sequence[str], unit: str) -> Iterator[str]:
+def _assumed(found: Mapping[str, str], names: Sequence[str], units: Mapping[str, str]) -> Iterator[str]:
     """What is taken for granted where columns are read by what they are called."""
+    unit = units.get("duration_unit", "")
     if unit:
         yield (
             "durations are in s (else say ms)" if unit == "s" else f"durations are in {unit}, by its times (else say s)"
         )
     cores, apart = found.get("cores", ""), sizes_apart(found, names)
-    if plain(cores) == "cpu" or "slots" in plain(cores):
+    if "cores_unit" not in units and (plain(cores) == "cpu" or "slots" in plain(cores)):
         yield f"{cores} counts vCPUs (else add --set vcpus_per_core=N, the vCPUs of each)"
     if apart:
         size = (
             f"{cores} has the vCPUs of a job on all nodes" if cores else "each job takes 1 vCPU (else say cores=NAME)"
         )
         yield f"{size}, whatever {', '.join(apart)} say"
-    if {"jobArn", "size"} <= {*names}:
-        yield "no job is an array of several (else leave it out, and ask for its jobs: list-jobs --array-job-id)"
+    if "memory" not in found and (apart := memory_apart(names)):
+        yield f"memory goes by the vCPUs (else say memory=NAME), whatever {', '.join(apart)} say"
     for mine, more in others(found, names).items():
         yield f"{mine} is {found[mine]} (else say {', '.join(more)})"
 

@@ -22,9 +22,9 @@ _OF_JOBS = {
     "stopped_at terminated_at",
     "cores": "cores core cpus cpu vcpus vcpu ncpus num_cpus num_cores n_cpus n_cores ncores cpu_count cpu_cores "
     "processors procs num_processors num_procs nprocs slots required_slots alloc_cpus req_cpus request_cpus "
-    "requested_cpus allocated_cpus cpu_request cpu_requests entrypoint_num_cpus resource_list_ncpus millicores "
-    "millicpu",
-    "memory": "memory",  # "mem" without a unit may be MB
+    "requested_cpus requested_cpu requested_cores allocated_cpus cpu_request cpu_requests entrypoint_num_cpus "
+    "resource_list_ncpus millicores millicpu",
+    "memory": "memory entrypoint_memory",  # "mem" without a unit may be MB
     "gpus": "gpus gpu num_gpus n_gpus ngpus gpu_count req_gpus request_gpus requested_gpus alloc_gpus "
     "entrypoint_num_gpus resource_list_ngpus",
     "app": "app application app_name",
@@ -46,6 +46,8 @@ _OF_SERIES = {
 
 UNITS: Mapping[str, Mapping[str, str]] = {
     "duration": {
+        "ns": "ns nanos nanoseconds",
+        "us": "us usec micros microseconds",
         "ms": "ms msec millis milliseconds",
         "s": "s sec secs second seconds",
         "min": "min mins minute minutes",
@@ -60,7 +62,8 @@ _BEFORE_UNITS = {
     "duration": "duration run_time elapsed elapsed_time wall wall_time wallclock wall_clock wallclock_time "
     "wall_clock_time ru_wallclock elapsed_raw execution_time exec_time took time_taken run_duration execution_duration "
     "job_duration task_duration total_run_time resources_used_walltime processing_time",
-    "memory": "memory mem ram memory_request mem_request req_mem max_rss memory_requests",
+    "memory": "memory mem ram memory_request mem_request mem_req req_mem max_rss memory_requests requested_memory "
+    "requested_mem memory_requested mem_requested memory_limit mem_limit allocated_memory alloc_mem",
     "cores": "cpu cpus cores vcpu vcpus cpu_request cpu_requests",
 }
 KINDS = {
@@ -87,7 +90,9 @@ def _of_jobs() -> dict[str, str]:
     names = _by_other(_OF_JOBS | {"duration": f"{_BEFORE_UNITS['duration']} seconds minutes hours"})
     names = {name.replace("_", ""): mine for name, mine in names.items()} | names
     before = [*names.items(), *_by_other(_BEFORE_UNITS).items()]
-    return names | {f"{name}_{unit}": mine for name, mine in before for unit in behind.get(mine, ())}
+    return names | {
+        f"{name}_{word}{unit}": mine for name, mine in before for unit in behind.get(mine, ()) for word in ("", "in_")
+    }
 
 
 JOBS = _of_jobs()
@@ -96,12 +101,15 @@ OF_SERIES_ONLY = ("timestamp", "value", "percent", "fraction", "requests")
 """Columns that no job has."""
 VALUES = ("value", "cores", "percent", "fraction", "requests")
 """The columns of which a series has one, beside its time."""
-_UNITS = re.compile(r"\s*[\[(](utc|gmt|s|sec|seconds|gib|gb|count|avg|average|mean|max|%)[\])]", re.IGNORECASE)
+_UNITS = re.compile(
+    r"\s*[\[(](utc|gmt|s|sec|seconds|gib|gb|count|avg|average|mean|max|%|h+:mm(:ss)?)[\])]", re.IGNORECASE
+)
 
 
 _PER_NODE = re.compile(r"nodes|node_count|per_(node|task)$")
 _SIZES = re.compile(rf"{_PER_NODE.pattern}|(^|_)n?(v?cpus?|v?cores?|procs|slots|workers)($|_(count|limit|milli))")
-_WORDS = re.compile(r"(?<=[a-z]{2})(?=[A-Z])")
+_MEMORY = re.compile(r"(^|_)(mem|memory|ram|rss|vmem|maxrss)(_|$)")
+_WORDS = re.compile(r"(?<=[a-z]{2}|In)(?=[A-Z])")
 """Where a word of a name as ``startTime`` begins."""
 
 
@@ -160,6 +168,11 @@ def sizes_apart(found: Mapping[str, str], names: Iterable[str]) -> list[str]:
     """Columns that may say the size of jobs too: in nodes, or for each of them; where none says vCPUs, any size."""
     looked = _PER_NODE if "cores" in found else _SIZES
     return [name for name in names if name not in found.values() and looked.search(_camel(name))]
+
+
+def memory_apart(names: Iterable[str]) -> list[str]:
+    """Columns that may say the memory of jobs."""
+    return [name for name in names if _MEMORY.search(_camel(name))]
 
 
 def is_jobs(found: Mapping[str, str]) -> bool:

@@ -20,8 +20,8 @@ GpuRows = Literal["leave-out", "demand"]
 SeriesValue = Literal["auto", "cores", "percent", "fraction", "requests"]
 Decimal = Literal[".", ","]
 MemoryUnit = Literal["auto", "B", "KiB", "MiB", "GiB"]
-CoresUnit = Literal["auto", "vcpu", "milli"]
-DurationUnit = Literal["auto", "ms", "s", "min", "h", "d", "hh:mm", "mm:ss"]
+CoresUnit = Literal["auto", "vcpu", "milli", "cpu-units"]
+DurationUnit = Literal["auto", "ns", "us", "ms", "s", "min", "h", "d", "hh:mm", "mm:ss"]
 KindName = Literal["batch", "service"]
 BinPoint = Literal["midpoint", "lower", "upper"]
 FetchedDemand = Literal["provisioned", "used"]
@@ -49,7 +49,8 @@ class WorkloadOptions:
         ``timestamp=Date,name=host,value=cpu``; columns that it does not name, and that are not ours, are not read then.
         ``decimal`` is what stands before the decimals of a number. ``memory_unit``, ``duration_unit`` and
         ``cores_unit`` of jobs are what the name of the column ends with (``mem_mb``, ``minutes``, ``cpu_milli``), else
-        GiB, seconds and vCPUs; ``hh:mm`` and ``mm:ss`` say what durations of two numbers are.
+        GiB, seconds and vCPUs; ``cpu-units`` are those of ECS, 1,024 to a vCPU, and ``hh:mm`` and ``mm:ss`` say what
+        durations of two numbers are.
     Series (``timestamp,value`` files, cluster utilisation, requests)
         ``series_value`` says what a value is; ``auto`` takes it from the column's name, then the file's name.
         ``series_cores`` (one machine: asked for where it is needed) and ``cluster_cores`` (a whole cluster) are the

@@ -153,6 +153,11 @@ _LSF = (
     """awk 'BEGIN {print "submit,start,end,cores"} $1 == "\\"JOB_FINISH\\"" && $11 {print $8 "," $11 "," $3 "," $7}'"""
     " lsb.acct > jobs.csv"
 )
+_ATTEMPTS = (
+    r"""jq '[.[] as $a | $a.attempts[] | {id: "\($a.id)/\(.attemptId // 1)", cores: $a.coresGranted,"""
+    " submit: (.startTimeEpoch / 1000), end: (if .completed then .endTimeEpoch / 1000 else null end)}]' apps.json >"
+    " jobs.json, and add what each took where coresGranted is null (YARN, Kubernetes)"
+)
 _OTHER_JSON: tuple[tuple[frozenset[str], str, str], ...] = tuple(
     (frozenset(keys.split()), nearest, command)
     for keys, nearest, command in (
@@ -162,6 +167,12 @@ _OTHER_JSON: tuple[tuple[frozenset[str], str, str], ...] = tuple(
             "ask /api/v1/query_range with start, end and step in place of /api/v1/query",
         ),
         ("resultType", "an answer of Prometheus of another type than matrix", "ask /api/v1/query_range for a vector"),
+        (
+            "Event Timestamp",
+            "Spark's event log, which has applications in several lines; its history server's list is read",
+            f"curl http://SERVER:18080/api/v1/applications > apps.json; {_ATTEMPTS}",
+        ),
+        ("attempts sparkUser", "Spark's list of applications, once each attempt is a job", _ATTEMPTS),
         (
             "Reservations Instances",
             "a list of EC2 instances, without their use over time",

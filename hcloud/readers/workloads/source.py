@@ -11,10 +11,10 @@ import sys
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, Literal, cast
@@ -44,8 +44,8 @@ _WIDE = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16", b"\x00\x00\xfe\xff": "UTF
 @dataclass(frozen=True, slots=True)
 class TraceFile:
     """One regular file: its path, size, how it is packed, whether a byte order mark was skipped, its name for messages,
-    the command that plans it (of a file in a folder: the folder), whether its last line has no end, and which
-    ``member`` of a zip archive it is."""
+    the command that plans it (of a file in a folder: the folder), whether its last line has no end, which ``member`` of
+    a zip archive it is, and how many of its jobs were ``repaired`` by a rule before it became text."""
 
     path: Path
     size: int
@@ -56,6 +56,7 @@ class TraceFile:
     command: tuple[str, ...]
     open_end: bool = False
     member: str = ""
+    repaired: Mapping[str, int] = field(default_factory=dict)
 
     def open(self) -> CheckedReader:
         """A reader of the decompressed bytes behind any byte order mark."""

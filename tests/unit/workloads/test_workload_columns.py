@@ -648,3 +648,57 @@ def test_a_wait_is_not_taken_for_a_time(tmp_path: Path, time: str) -> None:
     path.write_text(f"queued,started,took\n30,{time},60\n")
     with pytest.raises(InputError, match="column queued has no times as column started has: '30'"):
         read_workload(path, options=WorkloadOptions(columns="submit=queued,start=started,duration=took"))
+
+
+@pytest.mark.parametrize("form", ["csv", "json"])
+@pytest.mark.parametrize(
+    "time",
+    [
+        "2026-11-01 10:00:00.5 UTC",
+        "2026-11-01T10:00:00.500GMT",
+        "2026-11-01 12:00:00,500+02:00",
+        "2026/11/01 10:00:00.5 UTC",
+        "Sun, 01 Nov 2026 10:00:00.5 GMT",
+        "Sun, 01 Nov 2026 04:30:00.5 -0530",
+        "01-Nov-2026 10:00:00.5 UTC",
+        "Nov 1, 2026, 10:00:00.5 AM UTC",
+        "Sun Nov  1 10:00:00.5 UTC 2026",
+        "Sun Nov  1 11:00:00.5 2026",
+        "2026/11/01 11:00:00.5",
+        "2026.11.01 11:00:00.5",
+    ],
+)
+def test_times_that_can_mean_one_thing_are_read(tmp_path: Path, time: str, form: str) -> None:
+    """Those of BigQuery, Spark, logs and mails were refused. Those without a zone are of the one that is said."""
+    path = tmp_path / f"jobs.{form}"
+    other = time.replace("Nov", "November").replace(":00.5", ":01.5").replace(":00,5", ":01,5")
+    rows = [{"submit": time, "duration": 1}, {"submit": other, "duration": 1}]
+    path.write_text(json.dumps(rows) if form == "json" else f'submit;duration\n"{time}";1\n{other};1\n')
+    assert jobs(path, zone="Europe/Berlin").submit.tolist() == [1793527200.5, 1793527201.5]
+
+
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [
+        ("2026-11-01 10:00:00 UTC", "2026-11-01 10:00:00"),
+        ("Sun Nov  1 10:00:00 2026", "Sun Nov  1 10:00:00 UTC 2026"),
+        ("2026/11/01 10:00", "2026/11/31 10:00"),
+        ("Nov 1 2026 10:00:00", "Nob 1 2026 10:00:00"),
+        ("Nov 1 2026 10:00:00", "Nov 1 2026 10:00:00 2026"),
+    ],
+)
+def test_a_time_written_otherwise_than_the_first_is_refused(tmp_path: Path, first: str, then: str) -> None:
+    path = tmp_path / "jobs.csv"
+    path.write_text(f"submit,duration\n{first},1\n{then},1\n")
+    with pytest.raises(InputError) as caught:
+        jobs(path)
+    assert [(p.where, p.allowed) for p in caught.value.problems] == [
+        ("line 3, column submit", f"a time as the first of the column, '{first}'")
+    ]
+
+
+def test_a_wait_is_not_taken_for_a_time_beside_one_in_letters(tmp_path: Path) -> None:
+    path = tmp_path / "jobs.csv"
+    path.write_text("submit,start,duration\nSun Nov  1 10:00:00 2026,35,1\n")
+    with pytest.raises(InputError, match="column start has no times as column submit has"):
+        jobs(path)

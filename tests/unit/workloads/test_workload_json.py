@@ -194,9 +194,56 @@ def test_tasks_of_google_batch_count_that_run_at_once(tmp_path: Path) -> None:
     assert found.memory.tolist() == [5, 2000 / 1024]
 
 
-def test_an_array_of_aws_batch_is_asked_for(tmp_path: Path) -> None:
-    """It counted as one of its jobs."""
+def test_what_google_batch_assumes_is_said(tmp_path: Path) -> None:
+    """It was not; of 20,000 tasks 1,000 ran at once, of tasks in order all, and of environments one."""
+    asks = {"computeResource": {"cpuMilli": "1000", "memoryMib": "1024"}}
+    groups = (
+        {"taskSpec": asks, "taskCount": "20000"},
+        {"taskSpec": asks, "taskCount": "8", "schedulingPolicy": "IN_ORDER"},
+        {"taskSpec": asks, "taskEnvironments": [{}, {}, {}]},
+        {"taskSpec": asks, "taskCount": "4", "parallelism": "2"},
+    )
+    job = {"createTime": "2026-11-01T00:00:00Z", "status": {"runDuration": "7200s"}}
+    found = read(written(tmp_path, [{**job, "uid": f"j{at}", "taskGroups": [one]} for at, one in enumerate(groups)]))
+    assert found.cores.tolist() == [5000, 1, 3, 2]
+    usual = "as Google Batch does, 1 task, all at once up to 5,000, with 2 vCPUs and 2,000 MiB each"
+    assert found.provenance.repaired == {f"without parallelism: {usual}": 2}
+
+
+def test_an_array_of_aws_batch_is_refused(tmp_path: Path) -> None:
+    """It counted as one of its jobs where its condition was not read."""
     array = {**of_batch(1, startedAt=T, stoppedAt=T + 5_000), "arrayProperties": {"size": 10}}
-    with pytest.raises(InputError) as caught:
-        read_workload(written(tmp_path, {"jobs": [array]}))
-    assert "if no job is an array of several" in str(caught.value.hint)
+    child = {**of_batch(2, startedAt=T, stoppedAt=T + 5_000), "arrayProperties": {"index": 3}}
+    with pytest.raises(InputError, match="job 2 is an array of 10 jobs, and does not say when each ran") as caught:
+        read_workload(written(tmp_path, {"jobs": [child, array]}))
+    assert "select(.arrayProperties.size == null)" in str(caught.value.hint)
+    assert read(written(tmp_path, {"jobs": [child]})).cores.tolist() == [4]
+
+
+def test_cpu_units_of_ecs_are_a_thousand_and_twenty_four_to_a_vcpu(tmp_path: Path) -> None:
+    """They were taken for vCPUs, 1,024 of which with 2,048 GiB passed."""
+    times = {"createdAt": "2026-11-01T10:00:00.5+00:00", "startedAt": "2026-11-01T10:01:00.5+00:00"}
+    task = {"taskArn": "arn:1", "containers": [{"cpu": "0"}], "cpu": "512", "memory": "2048", **times}
+    found = read(written(tmp_path, {"tasks": [{**task, "stoppedAt": "2026-11-01T11:01:00.5+00:00"}], "failures": []}))
+    assert (found.cores.tolist(), found.memory.tolist(), found.duration.tolist()) == ([0.5], [2], [3600])
+
+
+def test_memory_of_ray_is_in_bytes(tmp_path: Path) -> None:
+    """It was not read: each job had 4 GiB for a vCPU."""
+    job = {"submission_id": "r1", "start_time": T, "end_time": T + 60_000, "entrypoint_num_cpus": 2}
+    found = read(written(tmp_path, [{**job, "entrypoint_memory": 3 << 30}]))
+    assert (found.cores.tolist(), found.memory.tolist()) == ([2], [3])
+
+
+@pytest.mark.parametrize(
+    ("document", "told"),
+    [
+        ({"Event": "SparkListenerApplicationStart", "App ID": "a", "Timestamp": T}, "is Spark's event log"),
+        ([{"id": "a", "attempts": [{"startTime": "x", "sparkUser": "u"}]}], "is Spark's list of applications"),
+    ],
+)
+def test_applications_of_spark_are_met_with_what_reads_them(tmp_path: Path, document: object, told: str) -> None:
+    """Of an event log submissions and ends in several lines were advised; of a list the attempts were not seen."""
+    with pytest.raises(InputError, match=told) as caught:
+        read_workload(written(tmp_path, document))
+    assert ".attempts[] | {id:" in str(caught.value.hint)

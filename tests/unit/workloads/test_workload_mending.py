@@ -30,10 +30,6 @@ def hint_of(path: Path) -> str:
 @pytest.mark.parametrize(
     ("data", "told"),
     [
-        (TIMES.format("2026-11-01 00:00:00 UTC"), "write Z for UTC"),
-        (TIMES.format("2026-11-01T00:00:00.000GMT"), "write Z for UTC"),
-        (TIMES.format('"2026-11-01 00:00:00,5"'), "write decimals of seconds with a point"),
-        (TIMES.format("2026/11/01 00:00:00"), "write dates as 2026-10-31"),
         (TIMES.format(" 2026-11-01T00:00:00Z "), "take the blanks around cells away"),
         ("submit,duration,cores,memory\n0,5,N/A,NULL\n", "leave cells without a value empty"),
         ("submit,duration,cores\r\n0,5,null\r\n", "leave cells without a value empty"),
@@ -103,13 +99,6 @@ def test_a_zip_archive_of_one_file_is_read_and_one_of_several_is_refused_as_such
     path.write_bytes(packed.getvalue())
     with pytest.raises(InputError, match="is a zip archive, not a workload"):
         read_workload(path, options=options)
-
-
-def test_thousandths_of_cpus_are_not_told_to_be_durations(tmp_path: Path) -> None:
-    """500m, as Kubernetes writes half a CPU, was met with how to write durations."""
-    path = tmp_path / "jobs.csv"
-    path.write_text(GOOD + "0,5,500m\n")
-    assert hint_of(path).startswith("correct what is named, or leave these lines out: sed '3d'")
 
 
 def test_a_command_that_mends_some_of_the_cells_alone_is_not_advised(tmp_path: Path) -> None:

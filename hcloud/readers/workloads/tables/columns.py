@@ -17,6 +17,7 @@ from hcloud.model.requirement import ALLOWED, requirement_of
 from hcloud.readers.workloads import limits
 from hcloud.readers.workloads.identity import Hashes, identity_hashes
 from hcloud.readers.workloads.meanings import kind_of
+from hcloud.readers.workloads.quantities import cpus_of, memory_of
 from hcloud.readers.workloads.tables.clock import PAIRS, TOLD, TWO, clock_seconds
 from hcloud.readers.workloads.tables.dates import unix_of_date
 from hcloud.readers.workloads.tables.zones import unix_of_local
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
     from hcloud.model.workload import Codes, Floats, Ids
 
-Sort = Literal["number", "clock", "time", "label", "identity", "words", "skip"]
+Sort = Literal["number", "clock", "size", "time", "label", "identity", "words", "skip"]
 OUR_DAYS = (631_152_000.0, 4_102_444_800.0)
 """Ours: 1990 to 2100 in Unix seconds."""
 TICKS = {1.0: "seconds", 1e3: "milliseconds", 1e6: "microseconds", 1e9: "nanoseconds"}
@@ -62,6 +63,7 @@ class Column:
     with ``points`` are one whole number for each shared resource, those that are ``requires`` what a job requires of a
     machine, and ``kinds`` may be called as elsewhere. Durations that may be several are what is ``said``, as mm:ss.
     Times without a zone are of this ``zone``, else UTC; ``dates`` is the order of those that do not begin with a year.
+    Cells of a column with ``in_one`` may name their unit (500m, 8Gi): of its own so many are in a vCPU or a GiB.
     """
 
     name: str
@@ -83,6 +85,7 @@ class Column:
     zone: str = ""
     dates: str = ""
     kinds: bool = False
+    in_one: float = 0.0
 
     @property
     def in_file(self) -> str:
@@ -118,9 +121,10 @@ class Column:
             return self.told or (f"one of {', '.join(self.choices)}" if self.choices else "text")
         if self.told or self.sort == "time":
             return self.told or _MOMENT
+        unit = f", or with its unit as {'500m' if self.name == 'cores' else '8Gi'}" if self.in_one else ""
         if self.above:
-            return f"a number above {self.low:g} and at most {self.high:g}"
-        return f"a number from {self.low:g} to {self.high:g}"
+            return f"a number above {self.low:g} and at most {self.high:g}{unit}"
+        return f"a number from {self.low:g} to {self.high:g}{unit}"
 
     def in_numbers(self, ticks: float) -> Column:
         """The column of times as numbers, of which the first is so many ticks a second, or 0 for no Unix time."""
@@ -133,6 +137,16 @@ class Column:
     def on_a_clock(self) -> Column:
         """The column of durations as on a clock, in units or of ISO 8601."""
         return replace(self, sort="clock", high=limits.DURATION_SECONDS, told=TOLD if self.said in PAIRS else TWO)
+
+    def in_sizes(self, decimal: str) -> Column:
+        """The column of numbers of which some name their unit, with this mark before their decimals."""
+        return replace(self, sort="size", said=decimal) if self.in_one and self.sort == "number" else self
+
+    def size_of(self, text: str) -> float | None:
+        """A number with its unit or without, in the column's own; None for what is none."""
+        if self.said != ".":
+            text = "" if "." in text else text.replace(self.said, ".")
+        return (cpus_of if self.name == "cores" else memory_of)(text, self.in_one)
 
     def takes(self, label: str) -> bool:
         """Whether a cell may hold a label."""
@@ -198,7 +212,7 @@ class Sink:
 
     def reserve(self, rows: int) -> None:
         """Make room for about this many rows."""
-        dtypes = {"number": "f8", "clock": "f8", "time": "f8", "label": "i4", "identity": "u8"}
+        dtypes = {"number": "f8", "clock": "f8", "size": "f8", "time": "f8", "label": "i4", "identity": "u8"}
         for column in self.columns:
             if column.sort in dtypes:
                 self.growing[column.name] = Growing(dtypes[column.sort], min(rows, self.max_rows))
@@ -263,9 +277,11 @@ class Sink:
                 self.identities.clear()
             return _identities(values)
         if column.sort == "clock":
-            values = _seconds(values, lambda text: clock_seconds(text, column.said))
+            values = _numbers(values, lambda text: clock_seconds(text, column.said))
+        elif column.sort == "size":
+            values = _numbers(values, column.size_of)
         elif column.sort == "time" and pa.types.is_string(values.type):
-            values = _seconds(values, lambda text: unix_of_date(text, column.dates))
+            values = _numbers(values, lambda text: unix_of_date(text, column.dates))
         return self._checked_numbers(column, values)
 
     def _checked_numbers(self, column: Column, values: pa.Array) -> Floats:
@@ -330,13 +346,13 @@ def unix_seconds(values: pa.Array) -> Floats:
     return seconds
 
 
-def _seconds(values: pa.StringArray, read: Callable[[str], float | None]) -> pa.DoubleArray:
-    """Durations as on a clock, or dates, in seconds, each of them read once."""
+def _numbers(values: pa.StringArray, read: Callable[[str], float | None]) -> pa.DoubleArray:
+    """Durations as on a clock, dates or sizes as numbers, each of them read once."""
     coded = values.dictionary_encode()
-    seconds = [read(text) for text in coded.dictionary.to_pylist()]
-    if None in seconds:
+    numbers = [read(text) for text in coded.dictionary.to_pylist()]
+    if None in numbers:
         raise SuspectError
-    return pa.array(seconds, pa.float64()).take(coded.indices)
+    return pa.array(numbers, pa.float64()).take(coded.indices)
 
 
 def _floats(values: pa.DoubleArray) -> Floats:

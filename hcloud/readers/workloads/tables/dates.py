@@ -1,10 +1,11 @@
-"""Dates with the day or the month first, which only the one who wrote them can tell apart."""
+"""Times that are no ISO-8601: with the day or the month first, which only the one who wrote them can tell apart, with
+the month in letters, or with UTC behind them."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 _DATE = re.compile(
     r"(\d{1,2})([./-])(\d{1,2})\2(\d{4}|\d\d)"
@@ -12,7 +13,19 @@ _DATE = re.compile(
     re.ASCII,
 )
 _CENTURY = 2000
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_WRITTEN = re.compile(
+    r"(?:[a-z]{3,9}\.?,?\s+)?"
+    r"(?:(?P<y1>\d{4})(?P<m1>)[-/.](?P<m0>\d\d?)[-/.](?P<d1>\d\d?)"
+    r"|(?P<d2>\d\d?)[ -](?P<m2>[a-z]{3,9})\.?,?[ -](?P<y2>\d{4})"
+    r"|(?P<m3>[a-z]{3,9})\.?\s+(?P<d3>\d\d?)(?:,?\s+(?P<y3>\d{4}))?)"
+    r"(?:[T,\s]+(?P<h>\d\d?):(?P<min>\d\d)(?::(?P<s>\d\d)(?:[.,](?P<f>\d{1,9}))?)?(?:\s*(?P<half>[ap])\.?m\.?)?)?"
+    r"(?:\s*(?P<zone>Z|UTC|GMT|[+-]\d\d:?\d\d))?(?:\s+(?P<y4>\d{4}))?",
+    re.ASCII | re.IGNORECASE,
+)
 DAY_FIRST, MONTH_FIRST = "day-first", "month-first"
+ZONED, BARE = "zoned", "bare"
+"""How times are written of which nobody must say the order: with their zone, or without one."""
 ALLOWED = {
     DAY_FIRST: "a date with the day first, as 31.10.2026 14:30 (dates=day-first), like the first of the column",
     MONTH_FIRST: "a date with the month first, as 10/31/2026 2:30 PM (dates=month-first), like the first of the column",
@@ -20,7 +33,10 @@ ALLOWED = {
 
 
 def unix_of_date(text: str, order: str) -> float | None:
-    """Seconds of a date that names no zone, as if it were UTC; None for what is no date in this order."""
+    """Seconds of a date (one that names no zone as if it were UTC); None for what is no date in this order."""
+    if order in (ZONED, BARE):
+        written = _written(text)
+        return written[0] if written and written[1] == order else None
     found = _DATE.fullmatch(text.strip())
     if found is None:
         return None
@@ -32,6 +48,30 @@ def unix_of_date(text: str, order: str) -> float | None:
     except ValueError:
         return None
     return at.replace(tzinfo=UTC).timestamp() + float(f"0.{fraction or 0}") if 1970 <= at.year <= 2261 else None
+
+
+def written_as(text: str) -> str:
+    """Whether a cell is such a time, ``zoned`` or ``bare``; nothing where it is none."""
+    found = _written(text)
+    return found[1] if found else ""
+
+
+def _written(text: str) -> tuple[float, str] | None:
+    found = _WRITTEN.fullmatch(text.strip())
+    if found is None:
+        return None
+    part = found.groupdict(default="")
+    year, day, letters = ("".join(part[f"{name}{at}"] for at in range(1, 4)) for name in "ydm")
+    try:
+        month = _MONTHS.index(letters[:3].lower()) + 1 if letters else int(part["m0"])
+        clock = _hour(int(part["h"] or 0), part["half"] or None), int(part["min"] or 0), int(part["s"] or 0)
+        at = datetime(int(year + part["y4"]), month, int(day), *clock, tzinfo=UTC)
+    except ValueError:
+        return None
+    zone = part["zone"].replace(":", "")
+    east = timedelta(hours=int(zone[:3]), minutes=int(zone[0] + zone[3:])) if zone[:1] in ("+", "-") else timedelta()
+    seconds = (at - east).timestamp() + float(f"0.{part['f'] or 0}")
+    return (seconds, ZONED if zone else BARE) if 1970 <= at.year <= 2261 else None
 
 
 def _hour(hour: int, half: str | None) -> int:

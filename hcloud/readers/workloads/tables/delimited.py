@@ -33,12 +33,12 @@ from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.source import HEAD_BYTES, CheckedReader, TraceFile
 from hcloud.readers.workloads.tables.clock import PAIRS, is_clock
 from hcloud.readers.workloads.tables.columns import Column, Sink, SuspectError, ticks_of
-from hcloud.readers.workloads.tables.dates import ALLOWED, is_date
+from hcloud.readers.workloads.tables.dates import ALLOWED, ZONED, is_date, written_as
 from hcloud.readers.workloads.tables.lengths import unit_of
-from hcloud.readers.workloads.tables.locate import NUMBER, TableLayout, duplicates, locate
+from hcloud.readers.workloads.tables.locate import ISO, NUMBER, TableLayout, duplicates, locate
 
 _DATE = re.compile(r"\s*\d{4}-\d\d-\d\d", re.ASCII)
-_UTC = re.compile(r"(Z|z|[+-]00(:?00)?)$")
+_UTC = re.compile(r"(Z|z|UTC|GMT|[+-]00(:?00)?)$")
 _LOOK = 1000  # ours: so many rows are searched for a cell that says of which type times are
 _LONGEST_BLOCK = 1 << 19
 _SEPARATOR = re.compile(r"sep=(.)\s*", re.ASCII)
@@ -85,6 +85,9 @@ def read_table(
     except (SuspectError, pa.ArrowInvalid, pa.ArrowKeyError, UnicodeDecodeError) as error:
         if reader.failure is not None:
             raise reader.failure from error
+        sizes = tuple(column.in_sizes(layout.decimal) for column in layout.columns)
+        if sizes != layout.columns:
+            return read_table(source, replace(layout, columns=sizes), max_rows, progress)
         raise locate(source, layout, str(error), sink.good) from error
     if sink.rows == 0:
         raise InputError(f"{source.name}: no rows; the file has only a header")
@@ -204,11 +207,14 @@ def columns_of_jobs(source: TraceFile, names: Sequence[str]) -> dict[str, str]:
 
 
 def likely_units(source: TraceFile, found: Mapping[str, str], names: Sequence[str]) -> dict[str, str]:
-    """What of jobs no name says: MiB and jobs that still run of AWS Batch, and milliseconds of durations beside times
-    in these."""
-    units = {"open_ends": "run"} if "jobArn" in names and "start" in found else {}
-    if "jobArn" in names and "memory" in found:
-        units["memory_unit"] = "MiB"
+    """What of jobs no name says: MiB, CPU units and jobs that still run of AWS Batch and ECS, bytes of Ray, and
+    milliseconds of durations beside times in these."""
+    of_aws = {"jobArn", "taskArn"} & {*names}
+    units = {"open_ends": "run"} if of_aws and "start" in found else {}
+    if "memory" in found and (of_aws or found["memory"] == "entrypoint_memory"):
+        units["memory_unit"] = "MiB" if of_aws else "B"
+    if "taskArn" in names and "cores" in found:
+        units["cores_unit"] = "cpu-units"
     if "duration" not in found or unit_said("duration", found["duration"]) or source.head.startswith(b"PAR1"):
         return units
     cells = [dict(zip(names, map(str.strip, row), strict=False)) for row in _first_rows(source)]
@@ -261,7 +267,7 @@ def _check_zones(source: TraceFile, columns: tuple[Column, ...], first: list[str
 def _check_of_one_sort(file: str, columns: tuple[Column, ...], first: list[str]) -> None:
     """InputError where one column of times has dates or Unix times, and another small numbers: it may be a wait."""
     cells = {c.in_file: cell.strip() for c, cell in zip(columns, first, strict=True) if c.sort == "time"}
-    dated = [name for name, cell in cells.items() if _DATE.match(cell) or ticks_of(cell)]
+    dated = [name for name, cell in cells.items() if _DATE.match(cell) or ticks_of(cell) or written_as(cell)]
     small = [name for name, cell in cells.items() if cell.isdecimal() and int(cell) and not ticks_of(cell)]
     if dated and small:
         raise InputError(
@@ -290,6 +296,9 @@ def _settled(column: Column, cell: str, ticks: float) -> Column:
         return column.on_a_clock() if clock else column
     if column.dates and is_date(cell):
         return replace(column, told=ALLOWED[column.dates])
+    if not ISO.fullmatch(cell.strip()) and (written := written_as(cell)):
+        zone = "" if written == ZONED else column.zone
+        return replace(column, zone=zone, dates=written, told=f"a time as the first of the column, {shown(cell)}")
     if _DATE.match(cell) is None:
         return replace(column.in_numbers(ticks), dates="")
     zoned = _has_zone(cell)
@@ -300,7 +309,7 @@ def _settled(column: Column, cell: str, ticks: float) -> Column:
 
 def _has_zone(cell: str) -> bool:
     clock = cell.strip()[10:]
-    return clock.endswith(("Z", "z")) or "+" in clock or "-" in clock
+    return clock.endswith(("Z", "z", "UTC", "GMT")) or "+" in clock or "-" in clock
 
 
 def check_header(source: TraceFile, names: list[str], known: tuple[Column, ...], *, ignore_extra: bool) -> None:

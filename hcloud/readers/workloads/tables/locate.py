@@ -22,14 +22,15 @@ from hcloud.readers.workloads.meanings import as_option
 from hcloud.readers.workloads.source import CheckedReader, TraceFile
 from hcloud.readers.workloads.tables.clock import MANY, MINUTES, TWO, allowed_clock, clock_seconds, is_clock
 from hcloud.readers.workloads.tables.columns import NEVER_RAN, OPEN, Column
-from hcloud.readers.workloads.tables.dates import MONTH_FIRST, orders_of, unix_of_date
+from hcloud.readers.workloads.tables.dates import DAY_FIRST, MONTH_FIRST, orders_of, unix_of_date
 from hcloud.readers.workloads.tables.mending import mending_command
 from hcloud.readers.workloads.tables.waits import read_waits
 
 NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-_ISO = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d(:\d\d(:\d\d(\.\d{1,9})?)?)?(Z|[+-]\d\d:?\d\d)?)?", re.ASCII)
+ISO = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d(:\d\d(:\d\d(\.\d{1,9})?)?)?(Z|[+-]\d\d:?\d\d)?)?", re.ASCII)
 _DECIMALDECIMAL = re.compile(r"[+-]?\d[\d.' ]*,\d+", re.ASCII)
 _DAY_FIRST_OR_LAST = re.compile(r"'\s*\d{1,2}([./-])\d{1,2}\1(\d{4}|\d\d)\b", re.ASCII)
+_HALF = re.compile(r"[AaPp]\.?[Mm]\.?'$", re.ASCII)
 _THOUSANDS = re.compile(r"'\s*\d{1,3}(,\d{3})+\s*'", re.ASCII)
 _TWO = re.compile(r"'\s*\d+:[0-5]\d\b(?!:)", re.ASCII)
 DECIMAL = "with a decimal point, or --decimal ,"
@@ -115,7 +116,11 @@ def _dates_of(findings: Findings, given: str) -> _Readable:
     orders = orders_of(cells) if cells else []
     if not orders or given in orders:
         return None
-    return {"dates": orders[0]}, "" if len(orders) == 1 else f"the day comes first (else say {MONTH_FIRST})"
+    if len(orders) == 1:
+        return {"dates": orders[0]}, ""
+    if any(_HALF.search(cell) for cell in cells):  # AM and PM are written where months come first
+        return {"dates": MONTH_FIRST}, f"the month comes first (else say {DAY_FIRST})"
+    return {"dates": DAY_FIRST}, f"the day comes first (else say {MONTH_FIRST})"
 
 
 def _is_odd_duration(problem: Problem) -> bool:
@@ -240,7 +245,11 @@ def _complaint(column: Column, cell: str, decimal: str) -> str:
         return "" if fits else allowed_clock(cell, column.allowed)
     if column.sort == "time" and column.dates:
         return "" if unix_of_date(cell, column.dates) is not None else column.allowed
-    fine = _is_time(column, cell) if column.sort == "time" else _is_number(column, cell.strip(_BLANKS), decimal)
+    if column.sort == "size":
+        size = column.size_of(cell)
+        fine = size is not None and column.holds(np.array([size]))
+    else:
+        fine = _is_time(column, cell) if column.sort == "time" else _is_number(column, cell.strip(_BLANKS), decimal)
     if not fine and decimal == "." and _DECIMALDECIMAL.fullmatch(cell.strip(_BLANKS)):
         return f"{column.allowed}, {DECIMAL}"
     return "" if fine else column.allowed
@@ -264,7 +273,7 @@ def _is_number(column: Column, cell: str, decimal: str) -> bool:
 
 
 def _is_time(column: Column, cell: str) -> bool:
-    if _ISO.fullmatch(cell) is None:
+    if ISO.fullmatch(cell) is None:
         return False
     try:
         moment = datetime.fromisoformat(cell)

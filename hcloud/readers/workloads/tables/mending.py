@@ -9,23 +9,11 @@ from collections.abc import Sequence
 from hcloud.errors import Problem
 
 _MOST = 20  # ours: lines that a command leaves out
-_DATE = r"'\d{4}-\d\d-\d\d[T ]\d\d:\d\d"
 _NOTHING = "N/A|n/a|NA|NULL|null|None|none|NaN|nan|-"
 _MENDED: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
     (re.compile(pattern), told, command)
     for pattern, told, command in (
         (r"byte 0x", "if it is Latin-1, convert it", "iconv -f LATIN1 -t UTF-8 {} > mended.csv"),
-        (rf"{_DATE}\S* ?(UTC|GMT)'", "write Z for UTC", "sed -E 's/ ?(UTC|GMT)/Z/g' {} > mended.csv"),
-        (
-            rf"{_DATE}:\d\d,\d",
-            "write decimals of seconds with a point",
-            r"sed -E 's/(:[0-9]{{2}}),/\1./g' {} > mended.csv",
-        ),
-        (
-            r"'\d{4}/\d\d/\d\d",
-            "write dates as 2026-10-31",
-            r"sed -E 's#([0-9]{{4}})/([0-9]{{2}})/#\1-\2-#g' {} > mended.csv",
-        ),
         (
             rf"'({_NOTHING})'$",
             "leave cells without a value empty",

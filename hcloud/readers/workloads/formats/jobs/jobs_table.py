@@ -16,7 +16,7 @@ from hcloud.planning.forecasting.following import earliest
 from hcloud.readers.applications.targets import read_targets
 from hcloud.readers.workloads import limits
 from hcloud.readers.workloads.findings import Findings, shown
-from hcloud.readers.workloads.formats.jobs.stated_units import IN_A_VCPU, highest, in_gib, units_read
+from hcloud.readers.workloads.formats.jobs.stated_units import IN_A_GIB, IN_A_VCPU, highest, in_gib, units_read
 from hcloud.readers.workloads.meanings import kind_of
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.tables.clock import MINUTES, PAIRS
@@ -69,10 +69,18 @@ def job_schema(stored: Collection[str], called: Collection[str], options: Worklo
     """The columns of jobs in a file with such columns, of which some are called otherwise: where there is an end and no
     duration, a job runs from its start (else its submission) to its end."""
     high = highest(options)
+    in_one = {"cores": IN_A_VCPU[options.cores_unit], "memory": IN_A_GIB[options.memory_unit]}
     said = options.duration_unit if options.duration_unit in (*PAIRS, MINUTES) else ""
     bare = options.open_ends == "leave-out"
     schema = tuple(
-        replace(c, high=high.get(c.name, c.high), said=said, sparse=c.sparse or (bare and c.required)) for c in SCHEMA
+        replace(
+            c,
+            high=high.get(c.name, c.high),
+            said=said,
+            sparse=c.sparse or (bare and c.required),
+            in_one=in_one.get(c.name, 0.0),
+        )
+        for c in SCHEMA
     )
     schema = tuple(dated(column, options) if column.sort == "time" else column for column in schema)
     names = called if {"end", "duration"} & set(called) else stored

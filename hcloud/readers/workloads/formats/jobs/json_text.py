@@ -40,6 +40,14 @@ _TYPED = {"type", "value"}
 _WITHIN = "\0"
 """Between the names of a value and of the object that holds it."""
 _WORDS = {True: "yes", False: "no"}
+_OF_GOOGLE = {"taskCount": 1, "parallelism": 5000, "cpuMilli": 2000, "memoryMib": 2000}
+"""What Google Batch takes where a job does not say: https://cloud.google.com/batch/docs/reference/rest/v1/projects.locations.jobs
+and, of tasks at once, https://cloud.google.com/batch/quotas, both read 2026-11-29."""
+_USUAL = "as Google Batch does, 1 task, all at once up to 5,000, with 2 vCPUs and 2,000 MiB each"
+_ARRAY = (
+    "ask for its jobs (aws batch list-jobs --array-job-id, then describe-jobs), and leave arrays out: jq '.jobs |="
+    " map(select(.arrayProperties.size == null))' FILE > jobs.json"
+)
 
 
 @contextmanager
@@ -47,14 +55,15 @@ def json_as_text(source: TraceFile) -> Iterator[TraceFile]:
     """The jobs as CSV for as long as it is needed, named as the file; what is wrong with it is said by job. What an
     object in a job holds is a column by its own name, with the object's before it where two have that."""
     with TemporaryDirectory(prefix="hcloud-") as folder:
-        file = Path(folder) / "table.csv"
-        csv.write_csv(_table(source), file)
+        file, repaired = Path(folder) / "table.csv", Counter[str]()
+        csv.write_csv(_table(source, repaired), file)
         with told_of("job", "the keys of jobs"):
-            yield replace(open_source(file, source.name), command=source.command)
+            yield replace(open_source(file, source.name), command=source.command, repaired=repaired)
 
 
-def _table(source: TraceFile) -> pa.Table:
-    jobs = json_objects(source)
+def _table(source: TraceFile, repaired: Counter[str]) -> pa.Table:
+    objects = enumerate(json_objects(source), 1)
+    jobs = (_whole(job, f"job {number}", source.name, repaired) for number, job in objects)
     try:
         chunks = [_chunk(first, jobs) for first in jobs]
         table = pa.concat_tables(chunks, promote_options="default")
@@ -220,22 +229,35 @@ def _leaves(job: Mapping[str, object], above: str = "") -> Iterator[tuple[str, s
 
 
 def _named(found: list[dict[str, Any]]) -> object:
-    """A list of objects with a type and a value, as AWS Batch asks for vCPUs and memory, as one object; so too groups
-    of tasks of Google Batch."""
-    if found and all("taskSpec" in one for one in found):
-        return _of_groups(found)
+    """A list of objects with a type and a value, as AWS Batch asks for vCPUs and memory, as one object."""
     named = {str(one["type"]): one["value"] for one in found if one.keys() >= _TYPED}
     return named if named and len(named) == len(found) else found
 
 
-def _of_groups(groups: list[dict[str, Any]]) -> object:
-    """What groups of tasks of Google Batch ask for while as many of them run as may at once, with Google's defaults."""
-    found = Counter[str]()
+def _whole(job: Mapping[str, object], where: str, file: str, repaired: Counter[str]) -> Mapping[str, object]:
+    """A job, of Google Batch with what its tasks ask for while as many of them run as may at once, counted where that
+    is by Google's defaults. InputError for an array of AWS Batch, which does not say when its jobs ran."""
+    array, groups = job.get("arrayProperties"), job.get("taskGroups")
+    if "jobArn" in job and isinstance(array, dict) and array.get("size"):
+        raise InputError(
+            f"{file}: {where} is an array of {array['size']} jobs, and does not say when each ran", hint=_ARRAY
+        )
+    if not _is_list(groups) or not all(isinstance(group.get("taskSpec"), dict) for group in groups):
+        return job
+    found, missing = Counter[str](), list[str]()
     for group in groups:
-        at_once = min(int(group.get("taskCount", 1)), int(group.get("parallelism", 1000)))
-        asked = {"cpuMilli": 2000, "memoryMib": 2000, **group["taskSpec"].get("computeResource", {})}
-        found.update({name: int(asked[name]) * at_once for name in ("cpuMilli", "memoryMib")}, servers=at_once)
-    return found
+        asked = {**group, **group["taskSpec"].get("computeResource", {})}
+        if group.get("taskEnvironments"):
+            asked["taskCount"] = len(group["taskEnvironments"])
+        if group.get("schedulingPolicy") == "IN_ORDER":
+            asked["parallelism"] = 1
+        missing += [name for name in _OF_GOOGLE if name not in asked and name not in missing]
+        tasks, most, cpu, memory = (int(asked.get(name, usual)) for name, usual in _OF_GOOGLE.items())
+        at_once = min(tasks, most)
+        found.update(cpuMilli=cpu * at_once, memoryMib=memory * at_once, servers=at_once)
+    if missing:
+        repaired[f"without {', '.join(missing)}: {_USUAL}"] += 1
+    return {**job, "taskGroups": found}
 
 
 def _cell(value: object) -> str | None:

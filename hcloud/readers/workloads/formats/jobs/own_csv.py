@@ -43,6 +43,7 @@ def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None 
     draft = Draft(source.name, FORMAT, table.digest, table.sink.numbers("submit"), duration, rows=table.rows)
     draft.repair(STILL_RUNS, open_ends(table.sink, options))
     draft.repair("byte order mark skipped", int(source.marked))
+    draft.repaired.update(source.repaired)
 
     def named(rows: list[int]) -> list[str]:
         lines = dict(zip(sorted(set(rows)), lines_of(source, layout, rows), strict=True))

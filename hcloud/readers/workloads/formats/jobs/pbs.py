@@ -19,6 +19,7 @@ from hcloud.readers.workloads.formats.jobs.recorded import (
     seconds_of,
 )
 from hcloud.readers.workloads.options import WorkloadOptions
+from hcloud.readers.workloads.quantities import memory_of
 from hcloud.readers.workloads.source import TraceFile
 from hcloud.readers.workloads.tables.delimited import Progress
 
@@ -32,9 +33,7 @@ _BEGAN, _QUEUED, _OVER, _STOPPED = "S", "Q", ("E", "R"), ("A", "D")
 others are of no run."""
 LOOK = 20_000
 _PAIR = re.compile(r"(?:^| )([\w.]+)=(\S*)", re.ASCII)
-_SIZE = re.compile(r"(\d{1,18})([kmgtp]?)([bw]?)", re.ASCII | re.IGNORECASE)
 _LOCAL = "%m/%d/%Y %H:%M:%S"
-_POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
 _SLOTS = re.compile(r"/(\d{1,9})(?:-(\d{1,9}))?(?:\*(\d{1,9}))?", re.ASCII)
 
 
@@ -142,11 +141,11 @@ def _memory(words: Mapping[str, str], cores: float) -> float:
 
 
 def _gib(column: str, text: str) -> float:
-    found = _SIZE.fullmatch(text)
+    amount = text.rstrip("wW")  # words of 8 bytes
+    found = memory_of(amount, 2**30)
     if found is None:
         raise CellError(column, text, "a size as 16gb, 4000mb or 1048576kb")
-    amount, prefix, unit = found.groups()
-    return int(amount) * (8 if unit in "wW" and unit else 1) * 1024.0 ** (_POWERS[prefix.lower()] - 3)
+    return found * (1 if amount == text else 8) / 2**30
 
 
 def _number(words: Mapping[str, str], *names: str) -> float:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any
@@ -20,16 +19,14 @@ from hcloud.readers.workloads.formats.jobs.recorded import (
     seconds_of,
 )
 from hcloud.readers.workloads.options import WorkloadOptions
+from hcloud.readers.workloads.quantities import cpus_of, memory_of
 from hcloud.readers.workloads.source import TraceFile
 from hcloud.readers.workloads.tables.delimited import Progress
 
 FORMAT = "pods"
 NO_CPU, EVERYWHERE = "asks for no CPU", "runs on every node (DaemonSet)"
 _STILL = "still running: counted up to the newest time in the list"
-_QUANTITY = re.compile(r"(\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)([numkKMGTPE]i?)?", re.ASCII)
-_TIMES = {"n": 1e-9, "u": 1e-6, "m": 1e-3, "": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
 _COMMAND = "kubectl get pods -A -o json > pods.json"
-_BINARY = {"Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40, "Pi": 2.0**50, "Ei": 2.0**60, "E": 1e18}
 _GIB = 2.0**30
 _OF_BATCH = ("Job", "CronJob", "Workflow", "PyTorchJob", "TFJob", "MPIJob", "RayJob", "SparkApplication")
 
@@ -134,13 +131,13 @@ def _request(container: Mapping[str, Any], what: str) -> float:
 
 
 def _quantity(column: str, value: object) -> float:
-    """A quantity of Kubernetes: 500m, 2Gi, 0.5, 1e3; 0 where there is none."""
+    """A quantity of Kubernetes: 500m CPUs, 2Gi or 1e9 bytes; 0 where there is none."""
     if value is None or value == "":
         return 0.0
-    found = _QUANTITY.fullmatch(str(value))
+    found = memory_of(str(value), _GIB, kubernetes=True) if column.endswith(".memory") else cpus_of(str(value))
     if found is None:
         raise CellError(column, str(value), "a quantity as 500m, 2 or 2Gi")
-    return float(found[1]) * {**_TIMES, **_BINARY}[found[2] or ""]
+    return found
 
 
 def _app(metadata: Mapping[str, Any]) -> str:

@@ -16,14 +16,13 @@ from hcloud.readers.workloads import limits
 from hcloud.readers.workloads.findings import Findings, shown
 from hcloud.readers.workloads.formats.jobs.jobs_table import Draft, finish
 from hcloud.readers.workloads.options import WorkloadOptions
+from hcloud.readers.workloads.quantities import memory_of
 from hcloud.readers.workloads.source import TraceFile
 
 _WHOLE = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d", re.ASCII)
 _LOCAL = re.compile(rf"{_WHOLE.pattern}(?:\.\d+)?", re.ASCII)
 _ELAPSED = re.compile(r"(?:(?P<d>\d+)-)?(?:(?P<h>\d+):)?(?P<m>\d+):(?P<s>\d+(?:\.\d+)?)", re.ASCII)
 _SECONDS = re.compile(r"\d+(\.\d*)?", re.ASCII)
-_MEMORY = re.compile(r"(\d+(?:\.\d+)?)([KMGTP]?)[iB]*", re.ASCII | re.IGNORECASE)
-_IN_GIB = {"K": 1 / 1024**2, "M": 1 / 1024, "": 1 / 1024, "G": 1.0, "T": 1024.0, "P": 1024.0**2}
 NO_ZONE = "UTC, as they name no zone; if they are local, name theirs: --set zone=Europe/Berlin"
 NOT_BEGUN = "never began"
 FEATURES = "features of nodes"
@@ -213,10 +212,10 @@ def gib_of(column: str, text: str) -> float:
     text = text.strip()
     if text.lower() in (*_NONE, "0", "?"):
         return float("nan")
-    found = _MEMORY.fullmatch(text)
+    found = memory_of(text, 1024)
     if found is None:
         raise CellError(column, text, "an amount of memory as 4G, 512M or 2048 (MiB)")
-    return float(found[1]) * _IN_GIB[found[2].upper()]
+    return found / 1024
 
 
 def number_of(column: str, text: str) -> float:

@@ -123,9 +123,4 @@ def _moment(name: str, words: Mapping[str, str], recorder: Recorder) -> float:
 def _memory(category: str, slots: float) -> float:
     """GiB: what was asked for each slot."""
     asked = _ASKED.search(category)
-    return gib_of("category", _in_mib(asked[1])) * slots if asked else math.nan
-
-
-def _in_mib(amount: str) -> str:
-    """An amount as the reader of memory takes it; without a unit it is bytes."""
-    return amount if amount[-1].isalpha() else f"{float(amount) / (1 << 20):f}"
+    return gib_of("category", asked[1] if asked[1][-1].isalpha() else f"{asked[1]}b") * slots if asked else math.nan

@@ -22,11 +22,32 @@ if TYPE_CHECKING:
 
 IN_A_GIB = {"auto": 1, "GiB": 1, "MiB": 1 << 10, "KiB": 1 << 20, "B": 1 << 30}
 """Of each unit of memory; jobs have GiB unless it is said."""
-SECONDS = {"auto": 1.0, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86_400.0, "hh:mm": 1.0, "mm:ss": 1.0}
+SECONDS = {
+    "auto": 1.0,
+    "ns": 1e-9,
+    "us": 1e-6,
+    "ms": 1e-3,
+    "s": 1.0,
+    "min": 60.0,
+    "h": 3600.0,
+    "d": 86_400.0,
+    "hh:mm": 1.0,
+    "mm:ss": 1.0,
+}
 """Of each unit of time; jobs take seconds unless it is said."""
-IN_A_VCPU = {"auto": 1, "vcpu": 1, "milli": 1000}
+IN_A_VCPU = {"auto": 1, "vcpu": 1, "milli": 1000, "cpu-units": 1024}
 """Of each unit of CPUs."""
-_SPELT = {"ms": "milliseconds", "min": "minutes", "h": "hours", "d": "days", "hh:mm": "hh:mm", "mm:ss": "mm:ss"}
+_CORES = {"milli": "thousandths of a vCPU", "cpu-units": "CPU units, 1,024 to a vCPU"}
+_SPELT = {
+    "ns": "nanoseconds",
+    "us": "microseconds",
+    "ms": "milliseconds",
+    "min": "minutes",
+    "h": "hours",
+    "d": "days",
+    "hh:mm": "hh:mm",
+    "mm:ss": "mm:ss",
+}
 
 
 def in_units_said(options: WorkloadOptions, called: Mapping[str, str]) -> WorkloadOptions:
@@ -76,8 +97,10 @@ def units_read(sink: Sink, options: WorkloadOptions) -> list[Modelled]:
     told = [Modelled("duration", f"read as {_SPELT[duration]}", "duration_unit")] if duration in _SPELT else []
     if duration == "auto" and (ticks := max(column.ticks for column in sink.columns)) > 1:
         told = [Modelled("duration", f"in s, though times are in {TICKS[ticks]}", "duration_unit")]
+    if any(column.name == "memory" and column.sort == "size" for column in sink.columns):
+        told.append(Modelled("memory", "of cells with a unit in that, G and GB as GiB", "fixed"))
     if IN_A_GIB[memory] > 1:
         told.append(Modelled("memory", f"read as {memory}", "memory_unit"))
     if IN_A_VCPU[options.cores_unit] > 1:
-        told.append(Modelled("cores", "read as thousandths of a vCPU", "cores_unit"))
+        told.append(Modelled("cores", f"read as {_CORES[options.cores_unit]}", "cores_unit"))
     return [one for one in told if sink.has(one.column)]

@@ -1,0 +1,38 @@
+"""Amounts of memory and of CPUs with their units, as clouds, schedulers and Kubernetes write them."""
+
+from __future__ import annotations
+
+import re
+
+_AMOUNT = re.compile(r"\s*((?:\d{1,99}(?:\.\d*)?|\.\d+)(?:e[+-]?\d{1,2})?)\s*([a-z]*)\s*", re.ASCII | re.IGNORECASE)
+_BYTES = re.compile(r"(?:([kmgtpe])(i?))?(?:b|bytes?)?", re.ASCII | re.IGNORECASE)
+_CPUS = {"m": 1e3, "u": 1e6, "n": 1e9} | dict.fromkeys(("cpu", "cpus", "vcpu", "vcpus", "core", "cores"), 1.0)
+"""How many of each are in a vCPU."""
+
+
+def memory_of(text: str, in_a_gib: float, *, kubernetes: bool = False) -> float | None:
+    """An amount of memory as ``8Gi``, ``512 MB``, ``16g`` or a bare number, in the unit of bare ones, of which so many
+    are in a GiB; None for what is none. Units are powers of 1024 with or without an ``i``, but for Kubernetes, whose
+    ``G`` is a power of 1000 and whose ``m`` is a thousandth of a byte."""
+    found = _AMOUNT.fullmatch(text)
+    unit = _BYTES.fullmatch(found[2]) if found else None
+    if found is None or unit is None:
+        return None
+    amount = float(found[1])
+    if not found[2]:
+        return amount
+    if kubernetes and found[2] == "m":
+        return amount / 1000 / 2**30 * in_a_gib
+    power = "kmgtpe".index(unit[1].lower()) + 1 if unit[1] else 0
+    thousands = 1000.0 if kubernetes and not unit[2] else 1024.0
+    return amount * thousands**power / 2**30 * in_a_gib
+
+
+def cpus_of(text: str, in_a_vcpu: float = 1.0) -> float | None:
+    """CPUs as ``500m``, ``2 vCPU`` or a bare number, in the unit of bare ones, of which so many are in a vCPU; None for
+    what are none."""
+    found = _AMOUNT.fullmatch(text)
+    if found is None or not found[2]:
+        return float(found[1]) if found else None
+    unit = found[2] if len(found[2]) == 1 else found[2].lower()
+    return float(found[1]) / _CPUS[unit] * in_a_vcpu if unit in _CPUS else None
