@@ -163,7 +163,8 @@ class OperatingLoop:
     def wait(self) -> None:
         """Until something is likely to have happened."""
         desk = self.desk
-        due = min(desk.session.next_due(), self._coming[0][0] if self._coming else math.inf)
+        comes = self._coming[0][0] if self._coming and not desk.fold.asked else math.inf  # else it is never taken
+        due = min(desk.session.next_due(), comes)
         seconds = min(desk.terms.rhythm.period, max(due - desk.now(), 0.0))
         idle = desk.parts.workers.idle and not self._deciding
         desk.parts.engine.wait(max(seconds if idle else min(seconds, WORKER_SECONDS), 0.001))

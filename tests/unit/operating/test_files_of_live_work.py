@@ -87,3 +87,12 @@ def test_a_job_on_fewer_servers_is_no_other_job() -> None:
     fold.take(JobTaken(1.0, piece) for piece in in_pieces(job("a", 2.0), 2))
     with pytest.raises(UsageError, match="a in servers"):
         check_same(Path("b.csv"), [job("a")], NewJobs((job("a"),)), fold)
+
+
+def test_a_drain_does_not_look_all_the_time_for_jobs_that_it_never_takes(tmp_path: Path) -> None:
+    """A job that fell due while others ended made the controller look again a thousand times a second."""
+    world = World.of(tmp_path / "j", [job("a", seconds=60.0), job("late", seconds=9.0, submit=20.0)], "SR", 1)
+    world.run(until=lambda loop: bool(world.engine.ran))
+    world.asked.append(Asked(0.0, "drain"))
+    assert world.run(passes=200).not_come == ["late"]
+    world.check(completed=1)
