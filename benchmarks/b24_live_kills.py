@@ -367,11 +367,15 @@ def killed_in_memory(world: Any, chance: random.Random, request: Any) -> Found:
     ends = [engine._end(ran) for ran in engine.ran]
     over, made = max([*ends, began]), world.launched()
     over = max(over, *(m.made_at for m in world.cloud.ledger.machines.values()), asked_at if kept else began)
-    open_, came = [j for j in fold.jobs.values() if not j.is_over], len(fold.jobs) if what else 12
-    lost = sum(not done[n] for n, j in fold.jobs.items() if not (what and j.result == "cancelled"))
+    came = (
+        [n for n, job in fold.jobs.items() if job.result != "cancelled"]
+        if what
+        else [o.id for o in world.source.orders]
+    )
+    lost = sum(not done[name] for name in came)
     late = [m for m in world.cloud.ledger.machines.values() if (m.asked_to_end or world.now) > over + LATE and not kept]
     return Found(
-        kills, int(world.passed >= world.kill_number), came, lost + len(open_), sum(n > 1 for n in attempts.values()),
+        kills, kills - (world.passed < world.kill_number), len(came), lost, sum(n > 1 for n in attempts.values()),
         made.total(), sum(n - 1 for n in made.values()), len(world.standing()), len(late),
     )  # fmt: skip
 
