@@ -2,13 +2,13 @@
 ``python -m benchmarks.b24_live_kills [--ground local|slurm|cloud|memory] [--cloud aws|gcp|azure] [--kills 200]
 [--seed 1]``.
 
-``local`` is ``hcloud operate --cloud local`` with real processes; ``slurm`` a real slurmctld with machines of this
-machine; ``cloud`` the same with machines that are launched over the wire at the fakes of three clouds (or of one) and
-join by user data;
-``memory`` the loop on fakes of three clouds in memory, killed between two of its steps, while half of all launches are
-refused. Jobs come all the while. It is judged by what the jobs wrote when they began and ended, by the fake's own
-ledger, and by the processes that are left: never by what hcloud says. It fails where anything is lost, begun twice,
-launched twice or left.
+``local`` is ``hcloud operate --cloud local`` with real processes, drained or stopped after every ten kills by
+controllers that are killed, too; ``slurm`` a real slurmctld with machines of this machine; ``cloud`` the same with
+machines that are launched over the wire at the fakes of three clouds (or of one) and join by user data; ``memory`` the
+loop on fakes of three clouds in memory, killed between two of its steps, while half of all launches are refused, and
+somebody asks for a drain or a stop. Jobs come all the while. It is judged by what the jobs wrote when they began and
+ended, by the fake's own ledger, and by the processes that are left: never by what hcloud says. It fails where anything
+is lost, begun twice, launched twice, left, or paid for a minute after all jobs ended.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import argparse
 import contextlib
 import csv
 import importlib
+import math
 import os
 import random
 import subprocess
@@ -36,6 +37,13 @@ PATIENCE = 180.0
 BEGUN, STARTED = 0.8, 30.0
 """Share of the controllers that come to their work before their moment is drawn, and for how many seconds they are
 waited for; the others are killed at any moment, also while they start."""
+ENDS = ("", "", "drain", "stop", "stop --keep-machines", "stop --force")
+"""How somebody asks work to end; empty where nobody does."""
+EACH = 10
+"""Kills of one work of processes of this machine, before it is drained or stopped."""
+MOST_KILLS, LATE = 5, 60.0
+"""Kills of one run in memory, and after how many seconds without a job or an order a machine that runs is one too
+many: what strategies keep machines for ends with the work."""
 MOMENTS = 150
 """About as many steps as a run in memory has between which it may be killed."""
 STRATEGIES = ("HM", "SR", "OdF", "HF")
@@ -54,11 +62,12 @@ class Found:
     launched: int = 0
     launched_twice: int = 0
     left: int = 0
+    late: int = 0
 
     @property
     def wrong(self) -> int:
         """Everything that must not be."""
-        return self.lost + self.twice + self.launched_twice + self.left
+        return self.lost + self.twice + self.launched_twice + self.left + self.late
 
     def __add__(self, other: Found) -> Found:
         return Found(*(getattr(self, name) + getattr(other, name) for name in Found.__slots__))
@@ -76,8 +85,8 @@ class Ground(Protocol):
     def controller(self) -> subprocess.Popen[str]:
         """A controller in a process of its own."""
 
-    def drain(self) -> None:
-        """Let all jobs end, and then every machine."""
+    def drain(self, chance: random.Random) -> None:
+        """Let all jobs end, or stop them, and then every machine."""
 
     def judge(self) -> Found:
         """By the ledgers."""
@@ -99,7 +108,7 @@ def killed(ground: Ground, kills: int, chance: random.Random) -> Found:
         running.communicate()
         amid += written(ground.kept) > before
     ground.submit(chance)
-    ground.drain()
+    ground.drain(chance)
     found = ground.judge()
     found.kills, found.amid = kills, amid
     return found
@@ -150,6 +159,7 @@ class Local:
     strategy: str
     longest: float = 1.2
     names: list[str] = field(default_factory=list)
+    stopped: bool = False
 
     def __post_init__(self) -> None:
         self.kept = self.folder / ".hcloud" / "operate" / "journal.jsonl"
@@ -186,19 +196,30 @@ class Local:
         pool = ("--pool", "1" if self.strategy in ("SR", "HM", "HF") else "0")
         return self._verb("run", "jobs.csv", *words, *pool)
 
-    def drain(self) -> None:
-        """A controller works until all that came has ended."""
-        running = self.controller()
-        wait(lambda: not counted(self.names, self.folder / "ledger").lost or running.poll() is not None)
-        asked = self._verb("drain", "--no-wait")
-        assert asked.wait(60) == 0, asked.communicate()[0]
-        assert running.wait(PATIENCE) in (0, 1), running.communicate()[0]
-        running.communicate()
-        asked.communicate()
+    def drain(self, chance: random.Random) -> None:
+        """Once all jobs came they are drained or stopped, under load; who sees to it is killed, and others go on."""
+        running, end = self.controller(), chance.choice(("drain", "stop"))
+        wait(lambda: self._came() or running.poll() is not None)
+        asked = self._verb(end, "--no-wait")
+        told, _ = asked.communicate(timeout=PATIENCE)
+        assert asked.returncode == 0, told
+        self.stopped = end == "stop"
+        for goes_on in (end, "run", end):
+            time.sleep(chance.uniform(0.0, self.longest))
+            running.kill()
+            running.communicate()
+            running = self._verb(goes_on)
+        told, _ = running.communicate(timeout=PATIENCE)
+        assert running.returncode in (0, 1), told
+
+    def _came(self) -> bool:
+        told = "".join(path.read_text() for path in self.kept.parent.glob("journal*.jsonl"))
+        return all(f'"{name}"' in told for name in self.names)
 
     def judge(self) -> Found:
         """By the jobs' ledger and the processes that are left."""
         found = counted(self.names, self.folder / "ledger")
+        found.lost = 0 if self.stopped else found.lost
         wait(lambda: not processes(self.folder), 10)
         found.left = len(processes(self.folder))
         return found
@@ -245,7 +266,7 @@ class OnSlurm:
             cwd=self.shared, env=own, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         )  # fmt: skip
 
-    def drain(self) -> None:
+    def drain(self, chance: random.Random) -> None:
         """A controller works until all that came has ended."""
         running = self.controller()
         wait(lambda: not counted(self.names, self.shared / "ledger").lost or running.poll() is not None)
@@ -272,11 +293,14 @@ class OnSlurm:
 
 
 def local(kills: int, seed: int) -> Iterator[tuple[str, Found]]:
-    """A quarter of the kills with each strategy."""
+    """A quarter of the kills with each strategy; work ends after each few of them."""
     for number, strategy in enumerate(STRATEGIES):
-        with tempfile.TemporaryDirectory(prefix="hc-kills-") as name:
-            ground = Local(Path(name), strategy)
-            yield strategy, killed(ground, share(kills, number, 4), random.Random(f"{seed} {strategy}"))
+        chance, mine, found = random.Random(f"{seed} {strategy}"), share(kills, number, 4), Found()
+        works = math.ceil(mine / EACH)
+        for work in range(works):
+            with tempfile.TemporaryDirectory(prefix="hc-kills-") as name:
+                found += killed(Local(Path(name), strategy), share(mine, work, works), chance)
+        yield strategy, found
 
 
 def slurm(kills: int, seed: int) -> Iterator[tuple[str, Found]]:
@@ -312,20 +336,47 @@ def memory(kills: int, seed: int) -> Iterator[tuple[str, Found]]:
             for number in range(kills):
                 plan = plans.FaultPlan(rules=rules, seed=number)
                 world = rigs.World.of(Path(folder) / f"{number}.jsonl", jobs, "HM", 1, semantics=name, plan=plan)
-                world.kill_number = chance.randrange(1, MOMENTS + 1)
-                world.run()
-                world.close()
-                found += of_memory(world, len(jobs))
+                found += killed_in_memory(world, chance, rig("hcloud.model.running.note").Asked)
         yield name, found
 
 
-def of_memory(world: Any, jobs: int) -> Found:
-    """By the ledgers of the cloud and of the engine."""
-    done, began = world.engine.ends_well(), Counter(ran.job for ran in world.engine.ran)
-    made = world.launched()
+def killed_in_memory(world: Any, chance: random.Random, request: Any) -> Found:
+    """Killed once or several times, also soon after an end was asked for; and judged by the ledgers of the cloud and
+    of the engine. Who asked, asks again until it is noted, as the file of a request is there until then."""
+    what, at, began = chance.choice(ENDS), chance.randrange(MOMENTS), world.now
+    world.kill_number = chance.randrange(1, MOMENTS + 1)
+    kills, asked_at, kept = 1, math.inf, False
+
+    def after_a_pass(loop: Any) -> bool:
+        nonlocal kills, asked_at
+        if world.passed >= world.kill_number and kills < MOST_KILLS and chance.random() < 0.5:
+            kills, world.kill_number = kills + 1, world.passed + chance.randrange(1, 30)
+        if what and world.passed >= at and not (loop.fold.asked or loop.fold.is_finished):
+            asked_at = min(asked_at, world.now)
+            world.asked = [request(0.0, what)]
+        return False
+
+    world.run(until=after_a_pass)
+    if world.standing():  # they were to be kept: the next controller ends them
+        kept, world.kill_number = True, world.passed + chance.randrange(1, 10)
+        world.start()
+        world.run()
+    world.close()
+    engine, fold = world.engine, world.loop.fold
+    done, attempts = engine.ends_well(), Counter(ran.job for ran in engine.ran)
+    ends = [engine._end(ran) for ran in engine.ran]
+    over, made = max([*ends, began]), world.launched()
+    over = max(over, *(m.made_at for m in world.cloud.ledger.machines.values()), asked_at if kept else began)
+    came = (
+        [n for n, job in fold.jobs.items() if job.result != "cancelled"]
+        if what
+        else [o.id for o in world.source.orders]
+    )
+    lost = sum(not done[name] for name in came)
+    late = [m for m in world.cloud.ledger.machines.values() if (m.asked_to_end or world.now) > over + LATE and not kept]
     return Found(
-        1, int(world.passed >= world.kill_number), jobs, jobs - len(done), sum(n > 1 for n in began.values()),
-        made.total(), sum(n - 1 for n in made.values()), len(world.standing()),
+        kills, kills - (world.passed < world.kill_number), len(came), lost, sum(n > 1 for n in attempts.values()),
+        made.total(), sum(n - 1 for n in made.values()), len(world.standing()), len(late),
     )  # fmt: skip
 
 
@@ -366,7 +417,7 @@ def main() -> int:
             told = f"{found.kills} kills, {found.amid} of them amid work, {found.jobs} jobs"
             print(
                 f"b24 {ground} {what} | {told}: lost {found.lost}, begun twice {found.twice}{launched}, "
-                f"left {found.left}",
+                f"left {found.left}, paid after all jobs {found.late}",
                 flush=True,
             )
             wrong += found.wrong

@@ -124,12 +124,13 @@ class FollowedFile:
         orders, self._pending = tuple(self._pending), []
         return NewJobs(orders, closed=self._closed)
 
-    def read(self) -> None:
-        """Read what the next call gives; raises as that does."""
+    def read(self) -> Sequence[JobOrder]:
+        """What the next call gives; raises as that does."""
         if not self._pending and not self._closed:
             self._pending = list(self._orders(Times(self._began, self._now())))
             self._refuse()
             self._closed = not self._follow
+        return self._pending
 
     def _refuse(self) -> None:
         """Raise what is wrong; a file that cannot be used from the beginning is read from there the next time."""

@@ -62,16 +62,24 @@ def work(here: LiveGround, operation: OpenedWork, terminal: Terminal, shown: Tol
         _write_line(terminal, operating_document(loop.fold, shown.at, found))
     else:
         terminal.show(*outcome_lines(loop.fold, now()), *compared_lines(found))
+    _tell_of_not_run(loop, terminal, flags)
+    terminal.flush()
+    loop.finish()
+    failed = loop.unread or loop.fold.harvested.counted.get("failed")
+    if failed or any(loop.fold.results.counted.get(result) for result in ("failed", "lost", "refused")):
+        raise typer.Exit(1)
+
+
+def _tell_of_not_run(loop: OperatingLoop, terminal: Terminal, flags: str) -> None:
+    """Jobs that never came, and a file that may have some."""
     if left := loop.not_come:
         named = ", ".join(left[:NAMED]) + (", ..." if len(left) > NAMED else "")
         asked = loop.fold.asked
         why = f"not run, as '{asked}' was asked for" if asked else "not due yet when the work ended and not run"
         terminal.warn(f"{counted(len(left), 'job')} {why}: {named}")
-    terminal.flush()
-    loop.finish()
-    failed = loop.fold.harvested.counted.get("failed")
-    if failed or any(loop.fold.results.counted.get(result) for result in ("failed", "lost", "refused")):
-        raise typer.Exit(1)
+    if loop.unread:
+        ways = f"'hcloud operate run{flags}' continues, 'hcloud operate drain{flags}' ends the work without them"
+        terminal.warn(f"jobs of a file that cannot be read did not run: restore it, and {ways}. {loop.unread}")
 
 
 def compared_costs(directory: Path, loaded: Loaded, shown: TimeOfResult, *, at_end: bool) -> CostComparison:

@@ -97,6 +97,12 @@ class OperatingLoop:
         coming = (piece for _, _, pieces in sorted(self._coming) for piece in pieces[:1])
         return [one.piece.of if one.piece else one.id for one in coming if one.id not in self.desk.fold.known]
 
+    @property
+    def unread(self) -> str:
+        """Why jobs may never have come that this work was given: their file cannot be read. Empty where it can, or
+        where no more jobs are taken."""
+        return "" if self.fold.asked else self.desk.troubles.get("jobs", "")
+
     def newly_held(self) -> list[MachineRecord]:
         """Machines that are wanted and not launched yet, for reasons that were not told of before."""
         wanted = [m for m in self.fold.standing.values() if m.phase is MachinePhase.WANTED and m.why]
@@ -147,17 +153,18 @@ class OperatingLoop:
         return actions
 
     def finish(self) -> None:
-        """Note that nothing is left to do, where no machine stands: to be called when somebody was told how it went, as
-        the last thing before the process ends. Whoever is killed before is followed by a controller that finds all jobs
-        over; after it, the same command is other work."""
-        if not any(machine.stands for machine in self.fold.standing.values()):
+        """Note that nothing is left to do, where no machine stands and no file is ``unread``: to be called when
+        somebody was told how it went, as the last thing before the process ends. Whoever is killed before is followed
+        by a controller that finds all jobs over; after it, the same command is other work."""
+        if not (self.unread or any(machine.stands for machine in self.fold.standing.values())):
             self.desk.tell(Finished(self.desk.now()))
             self.desk.write()
 
     def wait(self) -> None:
         """Until something is likely to have happened."""
         desk = self.desk
-        due = min(desk.session.next_due(), self._coming[0][0] if self._coming else math.inf)
+        comes = self._coming[0][0] if self._coming and not desk.fold.asked else math.inf  # else it is never taken
+        due = min(desk.session.next_due(), comes)
         seconds = min(desk.terms.rhythm.period, max(due - desk.now(), 0.0))
         idle = desk.parts.workers.idle and not self._deciding
         desk.parts.engine.wait(max(seconds if idle else min(seconds, WORKER_SECONDS), 0.001))

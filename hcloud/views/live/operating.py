@@ -23,7 +23,7 @@ from hcloud.model.running.event import Failed
 from hcloud.model.running.job import KEPT
 from hcloud.model.running.note import CommitmentsAdvised
 from hcloud.model.workload import JobKind
-from hcloud.units import SECONDS_PER_HOUR, counted, format_figure, format_money, format_span
+from hcloud.units import SECONDS_PER_HOUR, counted, format_figure, format_money, format_span, some_of
 from hcloud.views.lines import Shown
 from hcloud.views.live.harvested import harvested_lines
 from hcloud.views.tables import Figures
@@ -121,6 +121,7 @@ def operating_screen(fold: Fold, moment: Moment) -> list[Shown | Figures]:
         shown.append(_without_empty(Figures(_COLUMNS, [_machine(m, now) for m in chosen], frozenset({0, 4, 5}))))
         if len(machines) > len(chosen):
             shown.append(f"and {counted(len(machines) - len(chosen), 'machine')} more")
+        shown += _cut(chosen) if moment.lines is None else ()
         shown += _whys(machines)
     shown += _ending(fold)
     shown += _targets(fold)
@@ -224,6 +225,13 @@ def _jobs(names: list[str]) -> str:
     """So many jobs by name that a narrow screen holds them."""
     told = ", ".join(f"{name[: NAME - 1]}…" if len(name) > NAME else name for name in names[:SHOWN_JOBS])
     return f"{told} +{len(names) - SHOWN_JOBS}" if len(names) > SHOWN_JOBS else told
+
+
+def _cut(machines: Sequence[MachineRecord]) -> Iterator[str]:
+    """The jobs whose names the table cuts, to be copied."""
+    for machine in machines:
+        if any(len(name) > NAME for name in list(machine.jobs)[:SHOWN_JOBS]):
+            yield f"jobs of machine {machine.instance}: {some_of(machine.jobs, SHOWN_QUEUE)}"
 
 
 def _without_empty(figures: Figures) -> Figures:

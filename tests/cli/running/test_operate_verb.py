@@ -314,7 +314,7 @@ def test_jobs_of_another_file_are_not_taken_for_those_of_the_same_name(
     interrupted(lambda: bool(ledger()), *RUN)
     jobs({"a": (0, 0.3), "b": (0, 0.1)})
     assert main.run(["operate", *RUN]) == 64
-    assert "has other commands for 1 job of the file: a" in " ".join(capsys.readouterr().err.split())
+    assert "has jobs with the same ids that differ: a in command" in " ".join(capsys.readouterr().err.split())
     jobs({"a": (0, 1.5), "b": (0, 0.1)})
     assert main.run(["operate", *RUN]) == 0
     assert ledger() == Counter({"begin a": 1, "end a": 1, "begin b": 1, "end b": 1})
@@ -355,9 +355,10 @@ def test_jobs_of_every_file_that_the_work_was_given_outlast_a_kill(
     Path("c.csv").unlink()
     Path("d.csv").write_text('id,command\nlate-b,"true"\n')
     assert main.run(["operate", "run", "d.csv", "--plain", "--no-probe"]) == 64
-    assert "other commands for 1 job" in " ".join(capsys.readouterr().err.split())
-    assert main.run(["operate", "run", "--plain", "--no-probe"]) == 0
-    assert "c.csv: no such file of jobs" in " ".join(capsys.readouterr().err.split())
+    assert "differ: late-b in command" in " ".join(capsys.readouterr().err.split())
+    assert main.run(["operate", "run", "--plain", "--no-probe"]) == 1
+    assert "did not run: restore it, and 'hcloud operate run' continues" in " ".join(capsys.readouterr().err.split())
+    assert main.run(["operate", "drain"]) == 0
     ran = ("a", "late-a", "b", "late-b", "c")
     assert ledger() == Counter({f"{what} {name}": 1 for what in ("begin", "end") for name in ran})
     assert not left()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
@@ -167,3 +168,23 @@ def converges(disk: Disk) -> None:
     state = site.store.load()
     assert state is not None
     assert {r.id for r in state.records} == {m.id for m in live}
+
+
+@pytest.mark.parametrize("name", CLOUDS)
+def test_what_an_earlier_plan_wanted_is_not_told_of_a_state_rebuilt_from_it(name: str, tmp_path: Path) -> None:
+    """``status`` called the machines of the plan that was applied last too many, by the version before it."""
+    disk = Disk(name, tmp_path)
+    assert disk.apply().exit_code == 0
+    before = (disk.place / STATE).read_bytes()
+    disk.slots = [replace(slot, count=slot.count + 2) for slot in disk.slots]
+    assert disk.apply().exit_code == 0
+    (disk.place / STATE).write_bytes(b"damaged")
+    (disk.place / PREVIOUS).write_bytes(before)
+    found = disk.recover()
+    assert len(found.records) == len(ours(disk.cloud, LINEAGE)) == 10
+    assert found.wanted is None
+    assert changes(disk.slots, observe(disk.site())).is_empty
+    assert disk.apply().exit_code == 0
+    state = disk.site().store.load()
+    assert state is not None
+    assert state.wanted == {slot.address: slot.count for slot in disk.slots}, "the next apply says it anew"

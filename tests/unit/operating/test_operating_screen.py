@@ -76,6 +76,21 @@ def test_every_machine_is_one_row_at_any_width(tmp_path: Path, width: int) -> No
         assert len(lines) <= 30, "little more than a terminal has"
 
 
+@pytest.mark.parametrize("width", [60, 120])
+def test_a_name_that_the_table_cuts_can_be_copied(tmp_path: Path, width: int) -> None:
+    """All machines had jobs called "nightly-b…", and none could be cancelled by that; the live screen stays short."""
+    names = [f"nightly-batch/customer-{n:04d}/ledger" for n in range(3)]
+    world = World.of(tmp_path / "j", [job(name, 0.5, seconds=90.0) for name in names], "SR", 1)
+    world.run(until=lambda loop: bool(world.engine.ran))
+    assert world.loop is not None
+    for lines in (None, 24):
+        console = Console(width=width, file=io.StringIO(), record=True, force_terminal=True)
+        Terminal(console, console).show(*operating_screen(world.loop.fold, Moment(world.now, lines=lines)))
+        told, _, _ = console.export_text().partition("last decisions")
+        assert all((name in told.replace("\n  ", "")) == (lines is None) for name in names)
+        assert "nightly-b…, nightly-b… +1" in told
+
+
 def test_a_queued_job_says_what_its_wait_costs_where_it_promised_a_time(tmp_path: Path) -> None:
     waits = replace(job("waits", seconds=10.0, submit=5.0), expect=30.0)
     orders = [job("runs", cores=8, seconds=500.0), waits, replace(waits, id="silent", expect=None)]

@@ -13,7 +13,7 @@ from hcloud.control.ports import Engine, JobSource
 from hcloud.errors import UsageError
 from hcloud.model.holdings.live import Machine
 from hcloud.model.running.event import Arrival
-from hcloud.model.running.job import NewJobs
+from hcloud.model.running.job import JobOrder, NewJobs
 from hcloud.policy.repair import ADJUST
 from hcloud.policy.rules import Rules
 from hcloud.readers.job_fields import Fits
@@ -33,8 +33,8 @@ SPOOL, OUTPUT, ORDERS = "machines", "output", "orders.jsonl"
 @dataclass(frozen=True, slots=True)
 class EngineParts:
     """What runs jobs, where they come from, (where it can) how a machine of it is probed: its quality 0..1, what takes
-    a look at the machines that the cloud has, what those who tell of jobs say of each, and (where it can) the seconds
-    of processors that attempts used."""
+    a look at the machines that the cloud has, what those who tell of jobs say of each, (where it can) the seconds of
+    processors that attempts used, and the jobs of the file that is ``named`` now (None: all are of one)."""
 
     engine: Engine
     source: JobSource
@@ -42,6 +42,7 @@ class EngineParts:
     shown: Callable[[Mapping[int, Machine]], None] = field(default=lambda machines: None)
     arrivals: Mapping[str, Arrival] = field(default_factory=dict)
     used: Callable[[], Mapping[tuple[str, int], float]] | None = None
+    named: Sequence[JobOrder] | None = None
 
 
 class NoMoreJobs:
@@ -125,7 +126,8 @@ def _local(directory: Path, jobs: JobsAsked) -> EngineParts:
     from hcloud.profiling.local.engine import LocalEngine
 
     engine = LocalEngine(directory / SPOOL, directory / OUTPUT, Path.cwd())
-    return EngineParts(engine, _source(jobs), engine.probe, used=engine.used_seconds)
+    source, named = _source(jobs)
+    return EngineParts(engine, source, engine.probe, used=engine.used_seconds, named=named)
 
 
 def _slurm(here: LiveGround, jobs: JobsAsked) -> EngineParts:
@@ -169,8 +171,8 @@ def _exchange(here: LiveGround, directory: Path, jobs: JobsAsked) -> EngineParts
     return EngineParts(made, made, shown=made.shown, arrivals=made.arrivals)
 
 
-def _source(jobs: JobsAsked) -> JobSource:
-    """The files of jobs. Raises InputError at once for the one that is named now."""
+def _source(jobs: JobsAsked) -> tuple[JobSource, Sequence[JobOrder]]:
+    """The files of jobs, and the jobs of the one that is named now: InputError at once where that cannot be used."""
     from hcloud.readers.jobs import FollowedFile, SeveralFiles, is_yaml
 
     named = jobs.file if jobs.given else None
@@ -179,8 +181,7 @@ def _source(jobs: JobsAsked) -> JobSource:
         FollowedFile(file, jobs.began, follow=follow, fits=jobs.fits)
         for file, follow in zip(jobs.files, follows, strict=True)
     ]
-    if jobs.given:
-        files[-1].read()
+    orders = files[-1].read() if jobs.given else ()
     if len(files) > 1:
-        return SeveralFiles(files)
-    return files[0] if files else NoMoreJobs()
+        return SeveralFiles(files), orders
+    return files[0] if files else NoMoreJobs(), orders

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from hcloud.control.operating.fold import Fold
 from hcloud.errors import UsageError
-from hcloud.model.running.job import NewJobs
+from hcloud.model.running.job import JobOrder, NewJobs
 from hcloud.model.running.note import KEEPING
 from hcloud.readers.jobs import JobsFile
+from hcloud.units import and_last, some_of
 from hcloud.usecases.live.operate_requests import REQUESTS, Requests
 from hcloud.whole_files import whole_file
 
 JOBS_FROM, SEPARATOR = "jobs.from", "\0\0"
+NAMED = 5
+"""Jobs that a message names."""
+_SAME = ("command", "cores", "memory", "kind", "app", "expect", "target", "restartable", "directory")
+"""What a job of the same id has, too; that it was submitted at another time changes nothing."""
 
 
 def jobs_file(path: Path | None, columns: str | None, *, of_jobs: bool) -> JobsFile | None:
@@ -59,6 +65,31 @@ def end_asked(directory: Path, fold: Fold) -> str:
     """How somebody asked work to end, so that it takes no more jobs: also where no controller has read that yet. What
     keeps machines holds until the next controller begins."""
     return Requests(directory / REQUESTS).end or ("" if fold.asked == KEEPING else fold.asked)
+
+
+def check_same(path: Path, named: Sequence[JobOrder], found: NewJobs, fold: Fold) -> None:
+    """UsageError for jobs ``named`` in a file that have the ids of others: which came to this work before, or are
+    found in one of its files and will come."""
+    known = [*(job.order for job in fold.jobs.values()), *found.orders]
+    by_name = {name: order for order in reversed(known) for name in (order.id, _whole(order))}
+    others = {_whole(order): which for order in named if (which := _differences(order, by_name[_whole(order)]))}
+    if others:
+        told = some_of((f"{name} in {and_last(which)}" for name, which in others.items()), NAMED)
+        raise UsageError(
+            f"{path}: this work is not finished, and has jobs with the same ids that differ: {told}",
+            hint="give new jobs new ids, or end this work first ('hcloud operate drain', 'stop')",
+        )
+
+
+def _whole(order: JobOrder) -> str:
+    return order.id if order.piece is None else order.piece.of
+
+
+def _differences(order: JobOrder, known: JobOrder) -> list[str]:
+    """The columns in which a job is other than the one that is known by its name."""
+    counts = [1 if one.piece is None else one.piece.count for one in (order, known)]
+    servers = [] if counts[0] == counts[1] else ["servers"]
+    return servers + [name for name in _SAME if getattr(order, name) != getattr(known, name)]
 
 
 def check_takes(file: JobsFile | None, directory: Path, fold: Fold | None, found: NewJobs) -> None:

@@ -13,7 +13,6 @@ from uuid import uuid4
 
 from hcloud.control.operating.fold import Fold
 from hcloud.control.operating.wanted import SpendingLimits, reserve_beyond
-from hcloud.control.ports import JobSource
 from hcloud.control.sessions.session import ControlSession
 from hcloud.control.sessions.teller import is_compiled
 from hcloud.errors import CloudError, EvidenceError, InputError, StaleError, UsageError
@@ -35,7 +34,7 @@ from hcloud.store.journals.events import coin_of, to_line
 from hcloud.store.journals.journal import Before, JournalContents, LiveOrigin, header_line, read_header, read_journal
 from hcloud.store.journals.live import LiveJournalFile, segment
 from hcloud.store.past_ends import past_of
-from hcloud.units import counted, counted_vcpus, some_of
+from hcloud.units import counted_vcpus, some_of
 from hcloud.usecases.live.decide import Kernels, replay
 from hcloud.usecases.live.ground import LiveGround, local_types
 from hcloud.usecases.live.operate_requests import DIRECTORY, JOURNAL, REQUESTS, Requests, alone
@@ -54,7 +53,7 @@ from hcloud.usecases.live.operating.engine import (
 )
 from hcloud.usecases.live.operating.fake_machines import executed
 from hcloud.usecases.live.operating.harvest import BesideServices, harvest_terms
-from hcloud.usecases.live.operating.jobs_file import JOBS_FROM, check_takes, files_of, keep
+from hcloud.usecases.live.operating.jobs_file import JOBS_FROM, check_same, check_takes, files_of, keep
 from hcloud.usecases.live.operating.setup import Policy, different, servers_that_fit, setup_for
 
 NAMED = 5
@@ -136,7 +135,7 @@ def operating(here: LiveGround, asked: OperateRequest, kernels: Callable[[], Ker
             servers_that_fit(setup, limits),
         )
         world = open_engine(here, origin.engine, directory, jobs)
-        first = _first_jobs(world.source, fold, goes_on=known is not None, given=asked.jobs is not None)
+        first = _first_jobs(world, fold, asked.files[0], goes_on=known is not None)
         check_takes(asked.jobs, directory, fold if known else None, first)
         _check_fits(() if known or origin.engine == SLURM_ENGINE else first.orders, setup)  # else it alone is refused
         harvest = harvest_terms(asked.beside, fold, setup, world, (first, origin.engine, follow))
@@ -161,13 +160,14 @@ def operating(here: LiveGround, asked: OperateRequest, kernels: Callable[[], Ker
             journal.close()
 
 
-def _first_jobs(source: JobSource, fold: Fold, *, goes_on: bool, given: bool) -> NewJobs:
+def _first_jobs(world: EngineParts, fold: Fold, given: Path | None, *, goes_on: bool) -> NewJobs:
     """What came already. Whoever goes on is not kept from ending machines by an engine that is out of reach.
 
-    Raises UsageError where jobs have the ids of others that this work knows with other commands: they would never run.
+    Raises UsageError where jobs of the ``given`` file have the ids of others that this work knows: they would never
+    run, or not as the file says.
     """
     try:
-        found = source.new()
+        found = world.source.new()
     except CloudError:
         if not goes_on:
             raise
@@ -176,14 +176,8 @@ def _first_jobs(source: JobSource, fold: Fold, *, goes_on: bool, given: bool) ->
         if given or not goes_on:
             raise
         return NewJobs(closed=True)  # the file of before is damaged: told while the work goes on
-    known = {order.id: fold.jobs[order.id].order.command for order in found.orders if order.id in fold.jobs}
-    others = [order.id for order in found.orders if known.setdefault(order.id, order.command) != order.command]
-    if others and given:
-        named = ", ".join(others[:NAMED]) + (", ..." if len(others) > NAMED else "")
-        raise UsageError(
-            f"this work is not finished and has other commands for {counted(len(others), 'job')} of the file: {named}",
-            hint="give new jobs new ids, or end this work first ('hcloud operate drain', 'stop')",
-        )
+    if given:
+        check_same(given, found.orders if world.named is None else world.named, found, fold)
     return found
 
 

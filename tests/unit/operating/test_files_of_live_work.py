@@ -1,0 +1,98 @@
+"""The files of jobs that live work was given: what becomes of their jobs where one cannot be read, or changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from operating import World, closed_after, job
+
+from hcloud.control.operating.fold import Fold
+from hcloud.errors import UsageError
+from hcloud.model.running.job import JobOrder, NewJobs, in_pieces
+from hcloud.model.running.note import Asked, JobTaken
+from hcloud.readers.jobs import FollowedFile, JobsFile, SeveralFiles
+from hcloud.usecases.live.operating.jobs_file import check_same
+
+BROKEN = 'id,command\nlate,"true\n'
+
+
+@pytest.fixture(autouse=True)
+def _closed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    with closed_after(monkeypatch):
+        yield
+
+
+def world_of(tmp_path: Path, *files: str) -> World:
+    """Live work with the jobs of files, which are read as they are where a controller begins."""
+    world = World.of(tmp_path / "j", (), "SR", 1)
+    opened = [FollowedFile(JobsFile(tmp_path / name), world.now) for name in files]
+    world.source = SeveralFiles(opened)  # type: ignore[assignment]
+    return world
+
+
+@pytest.mark.parametrize("wrong", ["", BROKEN, None], ids=["empty", "broken", "missing"])
+def test_work_with_a_file_that_cannot_be_read_is_not_over(tmp_path: Path, wrong: str | None) -> None:
+    """Its jobs that were due later were forgotten: the work was finished, and nobody could go on with it."""
+    (tmp_path / "b.csv").write_text("id,command\nb,true\n")
+    if wrong is not None:
+        (tmp_path / "a.csv").write_text(wrong)
+    world = world_of(tmp_path, "a.csv", "b.csv")
+    loop = world.run()
+    assert "a.csv" in loop.unread
+    assert not loop.fold.is_finished
+    assert world.standing() == [], "it costs nothing meanwhile"
+    (tmp_path / "a.csv").write_text("id,command\nlate,true\n")
+    world.start()
+    assert world.run().fold.is_finished
+    assert [ran.job for ran in world.engine.ran] == ["b", "late"]
+
+
+def test_who_goes_on_with_nothing_but_a_file_that_cannot_be_read_launches_nothing(tmp_path: Path) -> None:
+    world = world_of(tmp_path, "a.csv")
+    for _ in range(3):
+        world.start().expect(NewJobs(closed=True))
+        assert not world.run().fold.is_finished
+    assert not world.launched()
+    world.start().expect(NewJobs(closed=True))
+    world.asked.append(Asked(0.0, "drain"))
+    assert world.run().fold.is_finished, "it ends the work without those jobs"
+
+
+OTHERS = [
+    (replace(job("a"), cores=2000), "a in cores"),
+    (replace(job("a"), command=("false",), memory=1024), "a in command and memory"),
+    (replace(job("a"), expect=9.0, restartable=True), "a in expect and restartable"),
+    (in_pieces(replace(job("a"), cores=2000, memory=1024), 2)[1], "a in servers"),
+]
+
+
+@pytest.mark.parametrize(("other", "told"), OTHERS)
+@pytest.mark.parametrize("came", [True, False])
+def test_a_job_of_the_same_id_that_differs_is_refused(other: JobOrder, told: str, came: bool) -> None:
+    """Of another size it was dropped without a word, and on fewer servers it ran a second time."""
+    fold, known = Fold(World.of(Path("j")).setup), job("a")
+    if came:
+        fold.take([JobTaken(1.0, known)])
+    found = NewJobs((known, other, new := job("new")), closed=True)
+    check_same(Path("b.csv"), [replace(known, submit=9.0), new], found, fold)
+    with pytest.raises(UsageError, match=rf"b\.csv: this work is not finished, .* differ: {told}$"):
+        check_same(Path("b.csv"), [other], found, fold)
+
+
+def test_a_job_on_fewer_servers_is_no_other_job() -> None:
+    fold = Fold(World.of(Path("j")).setup)
+    fold.take(JobTaken(1.0, piece) for piece in in_pieces(job("a", 2.0), 2))
+    with pytest.raises(UsageError, match="a in servers"):
+        check_same(Path("b.csv"), [job("a")], NewJobs((job("a"),)), fold)
+
+
+def test_a_drain_does_not_look_all_the_time_for_jobs_that_it_never_takes(tmp_path: Path) -> None:
+    """A job that fell due while others ended made the controller look again a thousand times a second."""
+    world = World.of(tmp_path / "j", [job("a", seconds=60.0), job("late", seconds=9.0, submit=20.0)], "SR", 1)
+    world.run(until=lambda loop: bool(world.engine.ran))
+    world.asked.append(Asked(0.0, "drain"))
+    assert world.run(passes=200).not_come == ["late"]
+    world.check(completed=1)
