@@ -8,7 +8,7 @@ from hcloud.planning.billed.applied import AppliedPools
 from hcloud.planning.billed.estate import BilledEstate, KindPurchase
 
 LEAST_GAIN = 0.01  # ours: dollars of the horizon that another number must save
-MOST_EXCHANGED = 24  # ours: of more purchases none is exchanged for another, as that takes the square of their number
+MOST_EXCHANGED = 24  # ours: of more purchases only what floats is exchanged, and from given numbers: too many pairs
 
 
 def better(estate: BilledEstate, bought: Sequence[KindPurchase]) -> tuple[KindPurchase, ...]:
@@ -25,6 +25,7 @@ def better(estate: BilledEstate, bought: Sequence[KindPurchase]) -> tuple[KindPu
 class _Search:
     def __init__(self, estate: BilledEstate, bought: list[KindPurchase]) -> None:
         self.bought, self.applied = bought, AppliedPools(estate, bought)
+        self.many, self.given = len(bought) > MOST_EXCHANGED, any(purchase.holding.count for purchase in bought)
 
     def run(self, step: int) -> list[KindPurchase]:
         """What is found: at each step all, then those that moved, and at the last all until none moves."""
@@ -43,11 +44,11 @@ class _Search:
         return self._goes(number, step) or self._goes(number, -step) or self._tried(number, all_of_it)
 
     def _exchanged(self) -> bool:
-        """Whether less of one purchase and more of another saves; then they are held so."""
-        if len(self.bought) > MOST_EXCHANGED:
+        """Whether less of one purchase and more of another saves; then they are held so, all such in one pass."""
+        if self.many and not self.given:
             return False
-        fewer = ((number, less) for number in range(len(self.bought)) for less in self._fewer(number))
-        return any(self._exchanges(number, less) for number, less in fewer)
+        tried = [self._exchanges(number, less) for number in range(len(self.bought)) for less in self._fewer(number)]
+        return any(tried)
 
     def _fewer(self, number: int) -> Sequence[int]:
         """By how many less one is tried: all of it, and its halves down to one."""
@@ -58,20 +59,23 @@ class _Search:
         return found
 
     def _exchanges(self, number: int, less: int) -> bool:
-        purchase = self.bought[number]
-        fewer = purchase.holding.count - less
-        lost = self.applied.moved(purchase, fewer).dollars
+        others = [other for other in range(len(self.bought)) if self._differs(number, other)]
+        fewer = self.bought[number].holding.count - less
+        if fewer < 0 or not others:
+            return False
+        lost = self.applied.moved(self.bought[number], fewer).dollars
         self._hold(number, fewer)
-        for other in range(len(self.bought)):
-            if self._differs(number, other) and self._raised(other, lost):
-                return True
-        self._hold(number, purchase.holding.count)
+        if any(self._raised(other, lost) for other in others):
+            return True
+        self._hold(number, fewer + less)
         return False
 
     def _differs(self, number: int, other: int) -> bool:
         """Whether two purchases cover in different ways: dollars of one term that float are the same."""
         one, two = self.bought[number], self.bought[other]
-        return number != other and (one.rates is None or two.rates is None or one.term != two.term)
+        if number == other or (one.rates is None and two.rates is None and self.many):
+            return False
+        return one.rates is None or two.rates is None or one.term != two.term
 
     def _raised(self, number: int, lost: float) -> bool:
         """Whether more of one saves more than was lost; then it is held. More is doubled while that saves more."""

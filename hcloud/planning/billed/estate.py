@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hcloud.model.catalog import Offer, Payment, Provider, PurchaseOption
 from hcloud.planning.fleets.candidates import Candidate
 from hcloud.planning.fleets.fleet import Holding, instances_needed, rent
 from hcloud.planning.forecasting.forecast import Forecast
@@ -16,7 +17,14 @@ if TYPE_CHECKING:
     from hcloud.model.workload import Floats
 
 
+Term = tuple[Provider, PurchaseOption, int | None, Payment | None]
 SAVING_PLACES = 6  # beyond them shares of prices are rounding
+
+
+def term_of(offer: Offer) -> Term:
+    """What offers that float have in common where their dollars are the same."""
+    key = offer.key
+    return key.provider, key.option, key.term_years, key.payment
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +88,9 @@ class KindPurchase:
         return replace(self, holding=replace(self.holding, count=count))
 
     @property
-    def term(self) -> tuple[object, ...]:
+    def term(self) -> Term:
         """What floats alike: it applies at the same rates."""
-        key = self.holding.offer.key
-        return key.provider, key.option, key.term_years, key.payment
+        return term_of(self.holding.offer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +126,20 @@ class BilledEstate:
 
     def costs(self, bought: Sequence[KindPurchase]) -> EstateCosts:
         """What it costs with these purchases."""
+        left, used, rooms = self._played(bought)
+        rented = tuple(kind.rented(machines) for kind, machines in zip(self.kinds, left, strict=True))
+        idle = self._idle(used, [float(room.sum()) for room in rooms])
+        of_all, of_idle = (tuple((dollars * self.step_hours).tolist()) for dollars in (used.sum(axis=0), idle))
+        return EstateCosts(rented, of_all, of_idle, sum(float(p.holding.cost) for p in bought))
+
+    def used(self, bought: Sequence[KindPurchase]) -> dict[Term, Floats]:
+        """What each kind uses of what floats of purchases, by its term, in dollars an hour summed over the steps."""
+        rows = self._played(bought)[1][len(self.pools) :]
+        return dict(zip(self.terms(bought), rows, strict=True))
+
+    def _played(self, bought: Sequence[KindPurchase]) -> tuple[list[Floats], Floats, list[Floats]]:
+        """(the machines of each kind that are left on demand, the dollars that each uses of each pool, those that are
+        left of each pool)."""
         left = [np.maximum(machines, 0.0) for machines in self.beside_bound(bought)]
         pools = self.floating(bought)
         rooms = [pool.dollars.copy() for pool in pools]
@@ -128,10 +149,7 @@ class BilledEstate:
             left[kind] = left[kind] - taken
             rooms[number] -= taken * rate
             used[number, kind] = float(taken.sum()) * rate
-        rented = tuple(kind.rented(machines) for kind, machines in zip(self.kinds, left, strict=True))
-        idle = self._idle(used, [float(room.sum()) for room in rooms])
-        of_all, of_idle = (tuple((dollars * self.step_hours).tolist()) for dollars in (used.sum(axis=0), idle))
-        return EstateCosts(rented, of_all, of_idle, sum(float(p.holding.cost) for p in bought))
+        return left, used, rooms
 
     def _idle(self, used: Floats, rooms: Sequence[float]) -> Floats:
         """What each kind bears of what is idle: of each commitment in proportion to what it uses of it, or, where no
@@ -151,7 +169,7 @@ class BilledEstate:
                 left[purchase.kind][purchase.steps] -= purchase.holding.count * purchase.machines
         return left
 
-    def terms(self, bought: Sequence[KindPurchase]) -> dict[tuple[object, ...], Mapping[int, float]]:
+    def terms(self, bought: Sequence[KindPurchase]) -> dict[Term, Mapping[int, float]]:
         """The terms of what floats of purchases, each with its rates."""
         return {p.term: p.rates for p in bought if p.rates is not None}
 

@@ -167,23 +167,28 @@ def test_a_plan_that_moves_between_kinds_by_the_hour_leaves_nothing_to_buy() -> 
     assert float(made.now) == pytest.approx(730 * dollars, rel=1e-4)  # nothing runs on demand in any hour
 
 
-ONE_YEAR = (COMPUTE_PLAN, 1, Payment.NONE)
+Floating = dict[Payment, float]
 
 
-def in_the_order_of_aws(run: dict[str, NDArray[np.float64]], dollars: float, bought: dict[str, float]) -> float:
-    """Dollars of a year on demand beside a Compute Savings Plan and so many vCPUs of each type that are bought for: the
-    plan covers the highest percentage saved first, hour by hour."""
-    left, room, total = {}, np.full(8760, dollars), 0.0
+def hour_of_plan(name: str, paid: Payment) -> float:
+    """What an hour of a type takes of a Compute Savings Plan of a year."""
+    return float(BOOK.offers[OfferKey(AWS, "us-east-1", name, COMPUTE_PLAN, 1, paid)].effective_hourly)
+
+
+def in_the_order_of_aws(run: dict[str, NDArray[np.float64]], floats: Floating, bought: dict[str, float]) -> float:
+    """Dollars of a year on demand beside Compute Savings Plans of a year, in dollars an hour, and so many vCPUs of each
+    type that are bought for alone: plans cover the highest percentage saved first, hour by hour."""
+    left, room = {}, {paid: np.full(8760, dollars) for paid, dollars in floats.items()}
     for name, vcpus in run.items():
         last = vcpus[HOURS % 168 :]
         left[name] = np.maximum(np.resize(last, 8760) - bought.get(name, 0.0), 0.0)
     price = {n: float(BOOK.offers[OfferKey(AWS, "us-east-1", n, PurchaseOption.ON_DEMAND)].hourly) / 2 for n in run}
-    rate = {n: float(BOOK.offers[OfferKey(AWS, "us-east-1", n, *ONE_YEAR)].effective_hourly) / 2 for n in run}
-    for name in sorted(run, key=lambda n: rate[n] / price[n]):
-        taken = np.minimum(left[name], room / rate[name])
-        room = room - taken * rate[name]
-        total += float((left[name] - taken).sum()) * price[name]
-    return total
+    rates = {(n, paid): hour_of_plan(n, paid) / 2 for n in run for paid in floats}
+    for name, paid in sorted(rates, key=lambda at: (rates[at] / price[at[0]], rates[at])):
+        taken = np.minimum(left[name], room[paid] / rates[name, paid])
+        room[paid] = room[paid] - taken * rates[name, paid]
+        left[name] = left[name] - taken
+    return sum(float(vcpus.sum()) * price[name] for name, vcpus in left.items())
 
 
 @pytest.mark.parametrize("dollars", [1.5, 3.0, 4.2])
@@ -192,19 +197,23 @@ def test_what_is_saved_beside_a_plan_that_floats_is_what_every_hour_in_the_order
     held = savings_plan(str(dollars), datetime(2028, 1, 1, tzinfo=UTC), "0")
     held = replace(held, term_years=1, payment=Payment.NONE)
     made = planned(bill(*(used(name, vcpus / 2) for name, vcpus in run.items()), commitments=(held,)))
-    by_name = {kind.name.rpartition("/")[2] + ".large": kind for kind in made.kinds}
-    lines = {name: kind.purchases for name, kind in by_name.items()}
-    bought = {name: float(sum(line.vcpus for line in of)) for name, of in lines.items()}
-    paid = float(sum(line.total for of in lines.values() for line in of))
-    before, after = in_the_order_of_aws(run, dollars, {}), in_the_order_of_aws(run, dollars, bought) + paid
+    lines = [(f"{kind.name.rpartition('/')[2]}.large", line) for kind in made.kinds for line in kind.purchases]
+    own = [(name, line) for name, line in lines if line.option is not COMPUTE_PLAN]
+    bought = {name: float(sum(line.vcpus for n, line in own if n == name)) for name, _ in own}
+    floats = {Payment.NONE: dollars}
+    for _, line in lines:
+        if line.option is COMPUTE_PLAN:
+            floats[line.payment] = floats.get(line.payment, 0.0) + float(line.hourly)
+    paid = float(sum(line.total for _, line in lines))
+    before = in_the_order_of_aws(run, {Payment.NONE: dollars}, {})
+    after = in_the_order_of_aws(run, floats, bought) + paid
     assert float(made.now) == pytest.approx((before + dollars * 8760) / 12, rel=1e-4)
     assert float(made.now - made.after) == pytest.approx((before - after) / 12, abs=0.5)
     assert made.after <= made.now
-    for name, of in lines.items():
-        each = sum(float(line.total) for line in of) / bought[name] if of else 0.0  # dollars of a vCPU
-        for vcpus in (-2.0, 2.0) if of else ():
-            other = in_the_order_of_aws(run, dollars, {**bought, name: bought[name] + vcpus})
-            assert other + paid + each * vcpus > after - 0.1, f"{vcpus} vCPUs more of {name} would save"
+    for name, vcpus in ((name, more) for name in bought for more in (-2.0, 2.0)):
+        each = sum(float(line.total) for n, line in own if n == name) / bought[name]  # dollars of a vCPU
+        other = in_the_order_of_aws(run, floats, {**bought, name: bought[name] + vcpus})
+        assert other + paid + each * vcpus > after - 0.1, f"{vcpus} vCPUs more of {name} would save"
 
 
 @pytest.mark.slow

@@ -135,9 +135,12 @@ def test_what_another_number_of_a_purchase_changes_is_what_the_whole_costs_more(
         assert np.allclose(getattr(applied, name), getattr(anew, name), rtol=0, atol=1e-9)
 
 
-def test_the_plan_of_one_kind_buys_the_same_where_only_what_is_bought_floats(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each kind bought for itself where nothing is held that floats: the plan of the bill buys one that covers
-    both."""
+@pytest.mark.parametrize("options", [(PurchaseOption.COMPUTE_SAVINGS_PLAN,), ()])
+def test_the_plan_of_one_kind_buys_the_same_where_only_what_is_bought_floats(
+    monkeypatch: pytest.MonkeyPatch, options: tuple[PurchaseOption, ...]
+) -> None:
+    """Each kind bought for itself where nothing is held that floats, and one that covers both was not even tried where
+    another is cheaper for each alone: the plan of the bill buys one that covers both."""
     day, usage = np.sin(np.arange(24 * 28) / 24 * 2 * np.pi), []
     for name, hours in (("r5a.xlarge", 20 + 10 * day), ("m6i.xlarge", 10 - 10 * day)):
         listed = BOOK.offers[OfferKey(Provider.AWS, "us-east-1", name, PurchaseOption.ON_DEMAND)].hourly
@@ -150,15 +153,37 @@ def test_the_plan_of_one_kind_buys_the_same_where_only_what_is_bought_floats(mon
     made = Bill("acme", "cur-2.0", "d" * 64, start, len(day), False, tuple(usage), (), lines)
     monkeypatch.setattr(bill_plan, "bill_by_kinds", lambda loaded, progress: by_kinds(made, loaded))
 
-    def asked(*options: str) -> Loaded:
-        loaded = with_flags(load_config(None), Flags(workload="acme.csv", options=options))
-        market = MarketSection(provider=Provider.AWS, options=(PurchaseOption.COMPUTE_SAVINGS_PLAN,), terms=(1,))
+    def asked(*which: str) -> Loaded:
+        loaded = with_flags(load_config(None), Flags(workload="acme.csv", options=which))
+        market = MarketSection(provider=Provider.AWS, options=options, terms=(1,))
         return replace(loaded, config=loaded.config.model_copy(update={"markets": (market,)}))
 
     whole = bill_plan.plan_bill(asked(), now)
     apart = [bill_plan.plan_kind(asked(f"kind={kind.name}"), now).plan for kind in whole.kinds]
-    assert any(kind.purchases for kind in whole.kinds)
+    bought = [{line.option for line in kind.purchases} for kind in whole.kinds]
+    assert all(PurchaseOption.COMPUTE_SAVINGS_PLAN in of for of in bought)  # of what covers both each buys what it uses
     assert [plan.purchases for plan in apart] == [kind.purchases for kind in whole.kinds]
-    said = [any("nothing is bought for it" in one for one in plan.warnings) for plan in apart]
-    assert said == [not kind.purchases for kind in whole.kinds]
-    assert any(said)
+    assert all(any("chosen for all kinds together" in one for one in plan.warnings) for plan in apart)
+
+
+@pytest.mark.parametrize("extra", [0, 24])
+def test_a_plan_over_kinds_is_bought_where_each_of_them_alone_would_buy_its_own(extra: int) -> None:
+    """Machines for 16 hours a day in one family and for the other 8 in another: alone the first buys its own savings
+    plan, which is cheaper, and the second nothing; one over both is never idle. Less of the one and more of the other
+    have to be tried at once, beside kinds enough that not all pairs are tried too."""
+    night = np.arange(HOURS) % 24 < 8
+    names = ("m5.large", "c6g.large", *["r5.large"] * extra)
+    kinds = [kind(name, 10) for name in names]
+    kinds[0] = replace(kinds[0], machines=np.where(night, 0.0, 10.0))
+    kinds[1] = replace(kinds[1], machines=np.where(night, 20.0, 0.0))
+    own, shared = PurchaseOption.INSTANCE_SAVINGS_PLAN, PurchaseOption.COMPUTE_SAVINGS_PLAN
+    offers = [BOOK.offers[OfferKey(Provider.AWS, "us-east-1", name, own, 1, Payment.ALL)] for name in names]
+    over = [BOOK.offers[OfferKey(Provider.AWS, "us-east-1", name, shared, 1, Payment.ALL)] for name in names]
+    rates = {number: float(offer.effective_hourly) for number, offer in enumerate(over)}
+    year = slice(0, HOURS)
+    bound = [KindPurchase(number, Holding(offer, 10 * (number != 1)), year, 1.0) for number, offer in enumerate(offers)]
+    found = better(
+        BilledEstate(tuple(kinds), (), 1.0), [KindPurchase(1, Holding(over[1], 0), year, 1.0, rates), *bound]
+    )
+    assert [p.holding.count for p in found[1:]] == [0, 0, *[10] * extra]
+    assert abs(found[0].holding.count - 10 * rates[0] / rates[1]) < 1  # as many dollars as the first kind uses

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hcloud.catalog.book import PriceBook
-from hcloud.model.catalog import Offer, OfferKey, Payment, Provider, PurchaseOption
+from hcloud.model.catalog import Offer, OfferKey, PurchaseOption
 from hcloud.planning.billed.better import better
-from hcloud.planning.billed.estate import BilledEstate, EstateKind, EstatePool, KindPurchase
+from hcloud.planning.billed.estate import BilledEstate, EstateKind, EstatePool, KindPurchase, Term, term_of
 from hcloud.planning.billed.floating import HeldPool
 from hcloud.planning.billed.kinds import KindUse, MachineKind
 from hcloud.planning.decide import ComparedFleets
@@ -28,8 +28,6 @@ from hcloud.usecases.deciding.plan import planned_demand
 
 if TYPE_CHECKING:
     from hcloud.model.workload import Floats
-
-Term = tuple[Provider, PurchaseOption, int | None, Payment | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +49,33 @@ class TogetherKinds:
     book: PriceBook
 
     def chosen(self) -> dict[MachineKind, tuple[Holding, ...]]:
-        """What to hold of each kind."""
+        """What to hold of each kind: of what floats as much as covers what it uses."""
         bought = [p for number in range(len(self.names)) for p in self._possible(number)]
-        found = better(self.estate, bought)
+        found = [p for p in better(self.estate, [*self._shared(bought), *bought]) if p.holding.count]
+        held = [*(p for p in found if p.rates is None), *self._divided(found)]
         return {
-            kind: tuple(p.holding for p in found if p.kind == number and p.holding.count)
+            kind: tuple(p.holding for p in held if p.kind == number and p.holding.count)
             for number, kind in enumerate(self.names)
         }
+
+    def _divided(self, found: Sequence[KindPurchase]) -> Iterator[KindPurchase]:
+        """What floats, bought for the kinds in proportion to what they use of it, in whole machines: the last, of the
+        smallest, for what is left."""
+        used, dollars = self.estate.used(found), defaultdict[tuple[Term, int], float](float)
+        for purchase in found:
+            if purchase.rates is not None:
+                hourly = float(purchase.holding.offer.effective_hourly)
+                dollars[purchase.term, purchase.holding.start_hour] += hourly * purchase.holding.count
+        for (term, start), whole in dollars.items():
+            offers = ((o, number) for number in range(len(self.names)) for o in self._floating(number))
+            users = [(o, number) for o, number in offers if term_of(o) == term and used[term][number]]
+            left = whole
+            for place, (offer, number) in enumerate(sorted(users, key=lambda user: -user[0].effective_hourly), 1):
+                share = whole * used[term][number] / sum(used[term][n] for _, n in users)
+                hourly = float(offer.effective_hourly)
+                count = int(share / hourly) if place < len(users) else round(left / hourly)
+                left -= count * hourly
+                yield self._purchase(number, Holding(offer, count, start))
 
     def dollars(self, held: Mapping[MachineKind, Sequence[Holding]]) -> dict[MachineKind, KindDollars]:
         """What each kind costs as things are, and what the purchases for it save beside those for the kinds before."""
@@ -90,6 +108,21 @@ class TogetherKinds:
             for holding in fill(optimum.types[0].commitments, 1, optimum.option.demanded.hours):
                 yield self._purchase(number, holding).of(0)
 
+    def _shared(self, bought: Sequence[KindPurchase]) -> Iterator[KindPurchase]:
+        """Of each term of what floats that is cheapest for a kind and not bought yet the smallest, in no number."""
+        found: dict[tuple[Term, int], list[KindPurchase]] = defaultdict(list)
+        for number, compared in enumerate(self.compared):
+            for holding in fill(self._floating(number), 1, compared.optimum.option.demanded.hours):
+                purchase = self._purchase(number, holding).of(0)
+                found[purchase.term, holding.start_hour].append(purchase)
+        there = {(p.term, p.holding.start_hour) for p in bought}
+        least = (min(same, key=lambda p: p.holding.offer.effective_hourly) for same in found.values())
+        return (p for p in least if (p.term, p.holding.start_hour) not in there)
+
+    def _floating(self, number: int) -> list[Offer]:
+        """What floats that may be bought for a kind."""
+        return [o for o in self.compared[number].optimum.types[0].commitments if o.key.option.floats]
+
     def _purchase(self, number: int, holding: Holding) -> KindPurchase:
         key, optimum = holding.offer.key, self.compared[number].optimum
         types = {c.shape.name: c for c in optimum.types}
@@ -106,8 +139,8 @@ def together(compared: Mapping[MachineKind, ComparedFleets], basis: BillBasis) -
     """The kinds that are bought for together; None where nothing floats between them."""
     pools, uses = basis.held.pools, [use for use in basis.kinds if use.kind in compared]
     fleets = tuple(compared[use.kind] for use in uses)
-    bought = any(h.offer.key.option.floats for c in fleets for h in c.optimum.fleet.holdings)
-    if not fleets or not (pools or bought):
+    floats = any(offer.key.option.floats for c in fleets for t in c.optimum.types for offer in t.commitments)
+    if not fleets or not (pools or (floats and len(fleets) > 1)):
         return None
     others = [use for use in (*basis.kinds, *basis.small) if use.kind not in compared]
     others = [use for use in others if any(use.kind in pool.rates for pool in pools)]
