@@ -77,6 +77,7 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HYC_PRICES", str(tmp_path / "user-prices"))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)  # as in a shell, not as in a container
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
