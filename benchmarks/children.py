@@ -36,6 +36,8 @@ FROM_NOWHERE = {
 }
 """An environment in which no SDK looks for credentials anywhere but on this machine."""
 LOOK_SECONDS = 1.0
+WARM_SECONDS = 600.0
+"""What a parent does itself, it may have to load all SDKs for, on a machine with others on it."""
 
 
 @dataclass(slots=True)
@@ -168,7 +170,7 @@ class Forker:
     def warm(self, job: Job) -> Child:
         """Let the parent do this job itself, to its end, so that later children find its caches filled."""
         done = self._begin(job, warm=True)
-        done.wait()
+        done.wait(WARM_SECONDS)
         return done
 
     def _begin(self, job: Job, *, warm: bool) -> Child:

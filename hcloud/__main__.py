@@ -26,8 +26,7 @@ def main() -> None:
         from hcloud import __version__
 
         with suppress(OSError):  # said below, where it is refused
-            sys.stdout.write(f"hcloud {__version__}\n")
-            sys.stdout.flush()
+            os.write(1, f"hcloud {__version__}\n".encode())  # nothing is left to be flushed
             return
     _hear_ctrl_c()
     gc.set_threshold(*COLLECTED_EVERY)

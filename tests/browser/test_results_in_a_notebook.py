@@ -32,7 +32,7 @@ def test_a_result_changes_nothing_around_it_and_is_changed_by_nothing(browser: B
                 "([at, html]) => { document.getElementById(at).innerHTML = html }", [place, plan._repr_html_()]
             )
         inside = here.page.frame_locator("#second iframe")
-        assert "saves" in inside.locator(".lead").first.inner_text(timeout=10_000)
+        assert "saves" in inside.locator(".lead").first.inner_text(timeout=60_000)
         assert "monospace" not in inside.locator("h1").evaluate("e => getComputedStyle(e).fontFamily")
         assert inside.locator(".picture svg:visible").count() >= 3
         assert here.told(LOOKS) == before

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from waiting import until
+from waiting import PATIENCE, until
 
 from hcloud.cli import main
 from hcloud.errors import DeniedByGuardError, DeniedError, EvidenceError, HcloudError, PartialError
@@ -191,7 +191,7 @@ def test_A4_an_interrupt_ends_the_machine(aws: FakeAws) -> None:
     ) as run:
         until(lambda: aws.ledger.calls(["GetConsoleOutput"]))
         run.send_signal(signal.SIGINT)
-        said = run.communicate(timeout=30)[1]
+        said = run.communicate(timeout=PATIENCE)[1]
     assert run.returncode == 130, said
     assert len(aws.ledger.machines) == 1
     assert not aws.ledger.live(aws.clock.now())
@@ -349,7 +349,10 @@ def test_a_real_cloud_is_asked_about_first(aws: FakeAws, capsys: pytest.CaptureF
     assert not aws.ledger.machines
 
 
-def test_flags_of_the_cloud_go_with_a_cloud(capsys: pytest.CaptureFixture[str]) -> None:
+def test_flags_of_the_cloud_go_with_a_cloud(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Said before it is looked whether a profile can be written."""
+    (tmp_path / "true.profile.yaml").mkdir()
+    monkeypatch.chdir(tmp_path)
     assert main.run(["profile", "run", "--max-dollars", "1", *QUICK, "--", "true"]) == 64
 
 

@@ -40,6 +40,8 @@ def loaded(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequ
             except OSError:
                 started = _started(place)
                 staying.connect(str(place))
+        first = [sys.executable, "-m", "hcloud", "--version"]  # waits, without a bound, until all is loaded
+        subprocess.run(first, env={**os.environ, **by_way_of(place)}, check=True, stdout=subprocess.DEVNULL)
         yield place
     if started:
         started.wait()

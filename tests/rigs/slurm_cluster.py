@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import getpass
 import os
 import shutil
@@ -10,12 +9,13 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+
+from waiting import PATIENCE
 
 import hcloud
 from hcloud.errors import UnavailableError
@@ -27,7 +27,6 @@ from hcloud.providers.slurm.site import NodeGroup, SlurmSite
 NEEDED = ("munged", "slurmctld", "slurmd", "squeue", "scontrol", "sbatch")
 SEARCHED = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 GROUPS = (NodeGroup("small", 1, 1024, 1, 3), NodeGroup("medium", 2, 2048, 1, 2))
-PATIENCE = 60.0
 PORTS = 20
 """Ours: enough for slurmctld and every node of a test."""
 OURS = ("/usr/bin/env", f"PYTHONPATH={Path(hcloud.__file__).parents[1]}", sys.executable, "-m", "hcloud")
@@ -99,7 +98,7 @@ class Cluster:
 
     def run(self, *words: str, check: bool = True) -> str:
         done = subprocess.run(
-            words, env=self.environment, cwd=self.home, capture_output=True, text=True, timeout=30, check=False
+            words, env=self.environment, cwd=self.home, capture_output=True, text=True, timeout=PATIENCE, check=False
         )
         assert not check or done.returncode == 0, f"{words}: {done.stdout}{done.stderr}"
         return done.stdout + done.stderr
@@ -170,11 +169,10 @@ class Cluster:
         return (self.home / "slurmctld.log").read_text(errors="replace")
 
 
-def wait_for(what: Callable[[], object], why: str, seconds: float = PATIENCE) -> None:
+def wait_for(what: Callable[[], object], why: str) -> None:
     """Ask gently until it is so, and the more gently the longer it takes: to ask starts some of Slurm's commands. Fails
     with ``why``. A busy slurmctld may not answer for a moment, which the loop of a controller bears, too."""
     begun = time.monotonic()
-    until = begun + seconds
     while True:
         told = ""
         try:
@@ -182,7 +180,7 @@ def wait_for(what: Callable[[], object], why: str, seconds: float = PATIENCE) ->
                 return
         except UnavailableError as error:
             told = f": {error}"
-        assert time.monotonic() < until, why + told
+        assert time.monotonic() < begun + PATIENCE, why + told
         time.sleep(min(0.05 + (time.monotonic() - begun) / 8, 0.5))
 
 
@@ -190,13 +188,11 @@ def wait_for(what: Callable[[], object], why: str, seconds: float = PATIENCE) ->
 def free_ports(count: int) -> Iterator[int]:
     """The first of so many ports in a row that nobody listens on; no other test of this machine takes them while the
     context lasts."""
-    locks = Path(tempfile.gettempdir()) / "hc-slurm-ports"
-    locks.mkdir(exist_ok=True)
     first = 17_000 + os.getpid() * 97 % 12_000
     for start in range(first - first % count, 32_000, count):
-        with (locks / f"{count}-{start}").open("w") as lock:
+        with socket.socket(socket.AF_UNIX) as claim:  # a name without a file, so that it is of no user
             try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                claim.bind(f"\0hc-slurm-{count}-{start}")
             except OSError:
                 continue
             if all(_is_free(port) for port in range(start, start + count)):
@@ -269,7 +265,7 @@ def _write(made: Cluster, keep: int) -> None:
 
 def _sweep(home: Path) -> None:
     """Kill what carries the folder in its command line or works in it: munged, and what jobs started."""
-    until = time.monotonic() + 10
+    until = time.monotonic() + PATIENCE
     while found := _processes(home):
         assert time.monotonic() < until, f"{found} cannot be ended"
         for pid in found:

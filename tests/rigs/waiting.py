@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-PATIENCE = 60.0
+PATIENCE = 90.0
 """Seconds: a machine with others on it takes that long for what a quiet one does at once."""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from slurm_cluster import PATIENCE, Cluster, wait_for
+from slurm_cluster import Cluster, wait_for
 
 from hcloud.control.ports import Clock
 from hcloud.live.clock import SystemClock
@@ -40,9 +40,9 @@ def sighting(engine: SlurmEngine, job: str) -> JobSighting:
     return next(seen for seen in engine.look().jobs if seen.job == job)
 
 
-def wait_phase(engine: SlurmEngine, job: str, phase: JobPhase, seconds: float = PATIENCE) -> JobSighting:
+def wait_phase(engine: SlurmEngine, job: str, phase: JobPhase) -> JobSighting:
     """Wait until an attempt is where it is expected to be."""
-    wait_for(lambda: sighting(engine, job).phase is phase, f"{job} is not told as {phase}", seconds)
+    wait_for(lambda: sighting(engine, job).phase is phase, f"{job} is not told as {phase}")
     return sighting(engine, job)
 
 

@@ -23,7 +23,6 @@ pytestmark = [
     pytest.mark.skipif(os.geteuid() != 0, reason="machines with a system of their own need root"),
 ]
 RUN = ("run", "--engine", "slurm", "--strategy", STRATEGY, "--plain", "--no-probe")
-PATIENCE = 60
 
 
 def _count(here: Ground, what: str) -> int:
@@ -36,7 +35,7 @@ def _once(jobs: list[str]) -> Counter[str]:
 
 def _check_end(here: Ground, said: str) -> None:
     """Nothing stands, for the fake, for Slurm and among the processes here, and the secret is nowhere."""
-    wait_for(here.is_clean, f"something is left: {said}", PATIENCE)
+    wait_for(here.is_clean, f"something is left: {said}")
     assert all(machine.ended_at is not None for machine in here.machines())
     assert here.secret[:20] not in said + here.slurm.log() + here.everything_told()
     kept = here.everything_kept()
@@ -54,11 +53,11 @@ def test_a_refused_launch_and_user_data_that_fails_keep_no_job_from_its_end(
     with ground(home, controllers, "aws", join=7, probe=True, rules=[refused]) as here:
         jobs = [here.submit(0.5)]
         running = here.controller(*RUN[:-1], "--cloud", "aws")
-        wait_for(lambda: here.machines() or running.ended, "no machine is launched", PATIENCE)
+        wait_for(lambda: here.machines() or running.ended, "no machine is launched")
         first = here.machines()[0]
-        wait_for(lambda: first.asked_to_end is not None, "a machine that never registers is not given up", PATIENCE)
+        wait_for(lambda: first.asked_to_end is not None, "a machine that never registers is not given up")
         here.fill_store()
-        wait_for(lambda: here.ledger() == _once(jobs) or running.ended, "the job does not end", PATIENCE)
+        wait_for(lambda: here.ledger() == _once(jobs) or running.ended, "the job does not end")
         said = here.drain(running)
         assert here.ledger() == _once(jobs), said
         assert here.slurm.job(jobs[0]).state == "COMPLETED"
@@ -73,13 +72,13 @@ def test_a_machine_that_hears_of_its_end_drains_its_own_node(home: Path, control
         here.fill_store()
         first = here.submit(0, until="heard")
         running = here.controller(*RUN, "--cloud", "gcp")
-        wait_for(lambda: here.ledger()[f"begin {first}"] or running.ended, "it does not begin", PATIENCE)
+        wait_for(lambda: here.ledger()[f"begin {first}"] or running.ended, "it does not begin")
         (machine,) = here.live()
         here.box.warn(name_of(machine))
-        wait_for(lambda: "DRAIN" in here.flags_of(first), "the node does not drain", PATIENCE)
-        wait_for(lambda: '"event":"closing"' in here.journal(), "hcloud does not see it", PATIENCE)
+        wait_for(lambda: "DRAIN" in here.flags_of(first), "the node does not drain")
+        wait_for(lambda: '"event":"closing"' in here.journal(), "hcloud does not see it")
         second = here.submit(0)
-        wait_for(lambda: here.ledger()[f"end {second}"] or running.ended, "the next one does not end", PATIENCE)
+        wait_for(lambda: here.ledger()[f"end {second}"] or running.ended, "the next one does not end")
         assert here.slurm.job(second).nodes != here.slurm.job(first).nodes
         (here.shared / "heard").touch()
         said = here.drain(running)
@@ -93,12 +92,12 @@ def test_a_machine_that_is_lost_loses_one_attempt_and_no_job(home: Path, control
         here.fill_store()
         restartable, other = here.submit(2, "--requeue"), here.submit(0.5)
         running = here.controller(*RUN, "--cloud", "gcp")
-        wait_for(lambda: here.ledger()[f"begin {restartable}"] or running.ended, "it does not begin", PATIENCE)
+        wait_for(lambda: here.ledger()[f"begin {restartable}"] or running.ended, "it does not begin")
         node = here.slurm.job(restartable).nodes
         (lost,) = (m for m in here.machines() if node in str(m.detail["start_up"]))
         here.cloud.edit({"terminate": lost.id})
-        wait_for(lambda: here.ledger()[f"end {restartable}"] or running.ended, "it does not begin anew", PATIENCE)
-        wait_for(lambda: here.ledger()[f"end {other}"], "the other one does not end", PATIENCE)
+        wait_for(lambda: here.ledger()[f"end {restartable}"] or running.ended, "it does not begin anew")
+        wait_for(lambda: here.ledger()[f"end {other}"], "the other one does not end")
         said = here.drain(running)
         assert here.ledger() == _once([restartable, other]) + Counter([f"begin {restartable}"]), said
         assert here.slurm.job(restartable).nodes != node or len(here.machines()) >= 3
@@ -116,14 +115,14 @@ def test_a_job_on_a_spot_machine_begins_anew_elsewhere_at_its_notice(home: Path,
         job = here.submit(0, "--requeue", until="noticed")
         words = [str(here.shared / "spot.yaml") if word == STRATEGY else word for word in RUN]
         running = here.controller(*words, "--cloud", "aws")
-        wait_for(lambda: here.ledger()[f"begin {job}"] or running.ended, "it does not begin", PATIENCE)
+        wait_for(lambda: here.ledger()[f"begin {job}"] or running.ended, "it does not begin")
         (first,) = here.live()
         with here.cloud.ledger.held():
             here.cloud.faults = Faults(FaultPlan(spot_notices=(0.0,)), here.cloud.clock.now())
         noticed = here.cloud.clock.now()
-        wait_for(lambda: here.ledger()[f"begin {job}"] == 2 or running.ended, "it does not begin anew", PATIENCE)
+        wait_for(lambda: here.ledger()[f"begin {job}"] == 2 or running.ended, "it does not begin anew")
         (here.shared / "noticed").touch()
-        wait_for(lambda: here.ledger()[f"end {job}"] or running.ended, "it does not end", PATIENCE)
+        wait_for(lambda: here.ledger()[f"end {job}"] or running.ended, "it does not end")
         said = here.drain(running)
         assert here.ledger() == Counter({f"begin {job}": 2, f"end {job}": 1}), said
         machines = here.machines()
@@ -140,15 +139,15 @@ def test_jobs_leave_a_machine_whose_host_is_maintained(home: Path, controllers: 
         here.fill_store()
         stays, leaves = here.submit(0, until="drained"), here.submit(5, "--requeue")
         running = here.controller(*RUN, "--cloud", "azure")
-        wait_for(lambda: _count(here, "begin") == 2 or running.ended, "not both begin", PATIENCE)
+        wait_for(lambda: _count(here, "begin") == 2 or running.ended, "not both begin")
         before = {m.id for m in here.live()}
         with here.cloud.ledger.held():
             here.cloud.faults = Faults(FaultPlan(maintenance=(0.0,)), here.cloud.clock.now())
-        wait_for(lambda: "DRAIN" in here.flags_of(stays), "the node does not drain", PATIENCE)
+        wait_for(lambda: "DRAIN" in here.flags_of(stays), "the node does not drain")
         assert here.ledger()[f"end {stays}"] == 0, "what runs goes on"
         (here.shared / "drained").touch()
-        wait_for(lambda: here.ledger()[f"begin {leaves}"] == 2 or running.ended, "it does not leave", PATIENCE)
-        wait_for(lambda: _count(here, "end") == 2 or running.ended, "not both end", PATIENCE)
+        wait_for(lambda: here.ledger()[f"begin {leaves}"] == 2 or running.ended, "it does not leave")
+        wait_for(lambda: _count(here, "end") == 2 or running.ended, "not both end")
         said = here.drain(running)
         assert here.ledger() == _once([stays, leaves]) + Counter([f"begin {leaves}"]), said
         assert "its cloud takes it away: Azure maintains its host" in here.journal()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from slurm_cluster import SEARCHED, Cluster, wait_for
 
@@ -52,13 +50,11 @@ def test_a_slurmctld_that_is_gone_is_no_empty_queue(slurm: Cluster) -> None:
     slurm.submit()
     slurm.kill_controller()
     asked = SlurmCommands(slurm.conf, SEARCHED, seconds=1.0)
-    begun = time.monotonic()
     for ask in (asked.jobs, asked.nodes, asked.settings):
         with pytest.raises(UnavailableError, match="within 1 s"):
             ask()
     with pytest.raises(UnknownOutcomeError, match="may have been done"):
         asked.release("1")
-    assert time.monotonic() - begun < 15
 
 
 def test_what_slurm_refuses_is_told_in_its_words(slurm: Cluster) -> None:

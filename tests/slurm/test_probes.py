@@ -63,7 +63,7 @@ def test_what_a_machine_told_is_its_quality_in_live_work(home: Path, controllers
             job = grid.submit("true", "--mem=64", "-t", "1")
             words = ("run", "--engine", "slurm", "--cloud", "local", "--plain", "--strategy", "OdM")
             running = controller(controllers, grid, *words)
-            wait_for(lambda: grid.job(job).state == "COMPLETED" or running.ended, "the job does not end", 60)
+            wait_for(lambda: grid.job(job).state == "COMPLETED" or running.ended, "the job does not end")
             printed = end(running, grid)
         finally:
             host = ProcessHost(home / ".hcloud" / "local" / "running")

@@ -148,7 +148,7 @@ def test_a_node_that_slurmctld_forgot_joins_again_and_is_not_given_up(slurm: Clu
         assert phases(engine)[1] is not NodePhase.GONE
         return _is_up(slurm, "hc-small-1")
 
-    wait_for(is_back, "it does not join again", 25)
+    wait_for(is_back, "it does not join again")
     job = slurm.submit("true", "--mem=100")
     engine.begin(next(order for order in orders(engine, 1) if order.id == job), place(1))
     wait_phase(engine, job, JobPhase.ENDED)

@@ -87,6 +87,8 @@ def run(
     words |= {"ready": ready, "warm_up": warm_up, "time_cap": time_cap, "run_cap": run_cap, "budget": budgeted}
     if file is None and not command:
         raise UsageError("nothing to measure", hint="hcloud profile run -- COMMAND..., or -f app.yaml")
+    if there.cloud is None and there != MeasuringFlags():
+        raise UsageError("--instance-type, --max-dollars, --config and --yes go with --cloud")
     overriding = {k: v for k, v in words.items() if v}
     described = [load_app(path, overriding) for path in (app_files(file) if file else (None,))]
     targets = targets_of(described, out)
@@ -94,8 +96,6 @@ def run(
     errands = zip(described, targets, strict=True)
     if there.cloud is not None:
         outcomes = measure_on_cloud(session(ctx), there, errands, probing)
-    elif there != MeasuringFlags():
-        raise UsageError("--instance-type, --max-dollars, --config and --yes go with --cloud")
     else:
         outcomes = _measure_here(terminal, errands, probing, alone=len(described) == 1)
     for outcome in outcomes:

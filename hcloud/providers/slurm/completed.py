@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from dataclasses import replace
 from pathlib import Path
 
 from hcloud.providers.slurm.answers import SlurmJob
@@ -13,6 +14,8 @@ from hcloud.providers.slurm.sightings import is_of
 
 FILETXT = "jobcomp/filetxt"
 _WORD = re.compile(r"(\w+)=(\S*)")
+_QUARTER, _WEST, _EAST = 900, -12 * 3600, 14 * 3600
+"""Seconds: zones are whole quarters of an hour apart, from 12 h behind UTC to 14 h ahead of it."""
 
 
 class CompletedJobs:
@@ -29,7 +32,10 @@ class CompletedJobs:
         """How a job ended; None where nothing tells it."""
         self._read()
         found = self._ends.get(begin.job)
-        return found if found is not None and is_of(begin, found) else None
+        if found is None:
+            return None
+        found = _in_our_zone(found, begin.submit)
+        return found if is_of(begin, found) else None
 
     def _read(self) -> None:
         if not self._asked:
@@ -52,6 +58,16 @@ class CompletedJobs:
         for line in whole.decode("utf-8", "replace").splitlines():
             if (job := completed(line)) is not None:
                 self._ends[job.id] = job
+
+
+def _in_our_zone(job: SlurmJob, submit: float) -> SlurmJob:
+    """A job with its times put right where slurmctld writes those of another zone than ours: this process may have a TZ
+    of its own. Nothing in the file names the zone; the time of submission, which squeue tells without one, shows it."""
+    apart = round((job.submit - submit) / _QUARTER) * _QUARTER
+    if not _WEST <= time.localtime(submit).tm_gmtoff + apart <= _EAST:
+        return job
+    start, end = (at and at - apart for at in (job.start, job.end))
+    return replace(job, submit=job.submit - apart, start=start, end=end)
 
 
 def completed(line: str) -> SlurmJob | None:

@@ -7,10 +7,10 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
+from waiting import PATIENCE, until
 
 from hcloud.cli import main
 from hcloud.model.measured.profile import Aspect
@@ -179,23 +179,15 @@ def started(tmp_path: Path, *words: str) -> subprocess.Popen[bytes]:
     )
 
 
-def await_true(look: object, patience: float = 20.0) -> None:
-    assert callable(look)
-    until = time.monotonic() + patience
-    while not look():
-        assert time.monotonic() < until, "did not come about in time"
-        time.sleep(0.05)
-
-
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_nothing_survives_a_killed_run(tmp_path: Path, number: int) -> None:
     running = started(tmp_path, "--resources", "disk", "--", script(tmp_path, "setsid sleep 300 & sleep 300"))
     token = f"{running.pid}-{orphans.started_at(running.pid)}"
-    await_true(lambda: len(orphans.marked(token)) >= 3)  # the script and both of its sleeps
+    until(lambda: len(orphans.marked(token)) >= 3)  # the script and both of its sleeps
     assert any(is_watcher(int(p.name), token) for p in Path("/proc").iterdir() if p.name.isdecimal())
     running.send_signal(number)
-    running.wait(20)
-    await_true(lambda: not left_behind(token))
+    running.wait(PATIENCE)
+    until(lambda: not left_behind(token))
     assert list(tmp_path.glob(f"{orphans.PREFIX}*")) == []
     assert running.returncode == -number
 
@@ -204,9 +196,9 @@ def test_an_interrupted_run_keeps_its_baseline(tmp_path: Path) -> None:
     out = tmp_path / "p.yaml"
     running = started(tmp_path, "--resources", "disk,memcap,llc,membw", "--out", str(out), "--", "sleep", "0.2")
     token = f"{running.pid}-{orphans.started_at(running.pid)}"
-    await_true(lambda: any(b"kernels.py" in commandline(p) for p in orphans.marked(token)), 60)
+    until(lambda: any(b"kernels.py" in commandline(p) for p in orphans.marked(token)))
     running.send_signal(signal.SIGINT)
-    running.wait(30)
+    running.wait(PATIENCE)
     assert running.returncode == main.INTERRUPTED_EXIT
     assert not left_behind(token)
     assert "interrupted; measurements so far are kept" in load_profile(out).notes

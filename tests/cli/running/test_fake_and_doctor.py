@@ -45,16 +45,17 @@ def fake(*words: str) -> Iterator[dict[str, str]]:
     ) as process:
         assert process.stdout is not None
         exported: dict[str, str] = {}
-        until = time.monotonic() + 30
-        while "AWS_SECRET_ACCESS_KEY" not in exported and time.monotonic() < until:
-            name, _, value = process.stdout.readline().strip().removeprefix("export ").partition("=")
+        while "AWS_SECRET_ACCESS_KEY" not in exported:
+            line = process.stdout.readline()
+            assert line, "it ended before it listened"
+            name, _, value = line.strip().removeprefix("export ").partition("=")
             exported[name] = value
         try:
             yield exported
         finally:
             process.send_signal(signal.SIGINT)
             try:
-                assert process.wait(10) == 130
+                assert process.wait(60) == 130
             finally:
                 process.kill()
 

@@ -158,7 +158,7 @@ def test_a_keeper_that_hangs_cannot_keep_machines_from_being_ended_by_force(
     assert running.poll() is None, "it cannot say that its job ended"
     assert main.run(["operate", "stop", "--force"]) == 0
     assert "stop --force: the controller has it" in capsys.readouterr().err
-    out, err = running.communicate(timeout=60)
+    out, err = running.communicate(timeout=PATIENCE)
     assert "none still running" in out, (out, err)
     assert not left()
     assert ledger() == Counter({"begin a": 1})

@@ -76,21 +76,21 @@ def interface(azure: Azure, subnet: str = SUBNET) -> str:
     """A network interface that was made for a machine."""
     part = {"name": "ip", "properties": {"subnet": {"id": subnet}}}
     body = {"location": "eastus", "properties": {"ipConfigurations": [part]}}
-    made = azure.network.network_interfaces.begin_create_or_update(GROUP, "web-nic", body).result(20)
+    made = azure.network.network_interfaces.begin_create_or_update(GROUP, "web-nic", body).result(60)
     return str(made.id)
 
 
 def test_a_machine_is_put_up_stopped_started_and_deleted(azure: Azure) -> None:
     machines = azure.compute.virtual_machines
-    made = machines.begin_create_or_update(GROUP, "web", machine(interface(azure))).result(20)
+    made = machines.begin_create_or_update(GROUP, "web", machine(interface(azure))).result(60)
     assert (made.name, made.provisioning_state, made.tags["team"]) == ("web", "Succeeded", "shop")
     assert len(azure.live()) == 1
-    machines.begin_deallocate(GROUP, "web").result(20)
+    machines.begin_deallocate(GROUP, "web").result(60)
     states = {s.code for s in machines.instance_view(GROUP, "web").statuses}
     assert "PowerState/deallocated" in states
-    machines.begin_start(GROUP, "web").result(20)
+    machines.begin_start(GROUP, "web").result(60)
     assert "PowerState/running" in {s.code for s in machines.instance_view(GROUP, "web").statuses}
-    machines.begin_delete(GROUP, "web").result(20)
+    machines.begin_delete(GROUP, "web").result(60)
     assert not azure.live()
     assert [m.name for m in machines.list_all()] == []
 
@@ -102,7 +102,7 @@ def test_what_an_operation_ends_in_is_raised_by_its_poller(azure: Azure) -> None
     plan = FaultPlan(operation_delay=0.2, stock={"*": 0})
     azure.fake.faults = type(azure.fake.faults)(plan, azure.fake.clock.now())
     with pytest.raises(HttpResponseError) as caught:
-        azure.compute.virtual_machines.begin_create_or_update(GROUP, "web", machine(nic)).result(20)
+        azure.compute.virtual_machines.begin_create_or_update(GROUP, "web", machine(nic)).result(60)
     assert caught.value.error is not None
     assert caught.value.error.code == "ZonalAllocationFailed"
 
@@ -128,9 +128,9 @@ def test_a_flexible_scale_set_is_made_and_deleted(azure: Azure) -> None:
         },
     }
     sets = azure.compute.virtual_machine_scale_sets
-    assert sets.begin_create_or_update(GROUP, "web", body).result(20).provisioning_state == "Succeeded"
+    assert sets.begin_create_or_update(GROUP, "web", body).result(60).provisioning_state == "Succeeded"
     assert len(azure.live()) == 2
-    sets.begin_delete(GROUP, "web").result(20)
+    sets.begin_delete(GROUP, "web").result(60)
     assert not azure.live()
 
 

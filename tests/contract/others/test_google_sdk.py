@@ -66,23 +66,23 @@ def google(running: FakeServer) -> Google:
 
 def test_a_machine_is_inserted_stopped_started_labelled_and_deleted(google: Google) -> None:
     client, where = google.instances, google.where
-    client.insert(**where, instance_resource=google.one()).result(timeout=20)
+    client.insert(**where, instance_resource=google.one()).result(timeout=60)
     found = client.get(**where, instance="web")
     assert (found.status, found.name) == ("RUNNING", "web")
-    client.stop(**where, instance="web").result(timeout=20)
+    client.stop(**where, instance="web").result(timeout=60)
     assert client.get(**where, instance="web").status == "TERMINATED"
-    client.start(**where, instance="web").result(timeout=20)
+    client.start(**where, instance="web").result(timeout=60)
     body = {"labels": {"team": "shop"}, "label_fingerprint": client.get(**where, instance="web").label_fingerprint}
-    client.set_labels(**where, instance="web", instances_set_labels_request_resource=body).result(timeout=20)
+    client.set_labels(**where, instance="web", instances_set_labels_request_resource=body).result(timeout=60)
     assert dict(client.get(**where, instance="web").labels) == {"team": "shop"}
-    client.delete(**where, instance="web").result(timeout=20)
+    client.delete(**where, instance="web").result(timeout=60)
     assert not google.live()
 
 
 def test_many_are_inserted_at_once(google: Google) -> None:
     properties = {k: v for k, v in google.one(machine_type="n2-standard-2").items() if k != "name"}
     body = {"count": 3, "name_pattern": "web-##", "instance_properties": properties}
-    google.instances.bulk_insert(**google.where, bulk_insert_instance_resource_resource=body).result(timeout=20)
+    google.instances.bulk_insert(**google.where, bulk_insert_instance_resource_resource=body).result(timeout=60)
     assert sorted(google.live()) == ["web-01", "web-02", "web-03"]
 
 
@@ -93,7 +93,7 @@ def test_what_an_operation_ends_in_is_raised_by_its_result(google: Google) -> No
         google.fake.faults.plan.model_copy(update={"stock": {"*": 0}}), google.fake.clock.now()
     )
     with pytest.raises(GoogleAPICallError, match="ZONE_RESOURCE_POOL_EXHAUSTED"):
-        google.instances.insert(**google.where, instance_resource=google.one()).result(timeout=20)
+        google.instances.insert(**google.where, instance_resource=google.one()).result(timeout=60)
     assert not google.live()
 
 
@@ -129,5 +129,5 @@ def test_what_was_put_up_by_hand_can_be_referred_to(google: Google) -> None:
         network_interfaces=[{"subnetwork": f"{own}/{subnetwork}"}],
         service_accounts=[{"email": account}],
     )
-    google.instances.insert(**google.where, instance_resource=machine).result(timeout=20)
+    google.instances.insert(**google.where, instance_resource=machine).result(timeout=60)
     assert google.live() == ["web"]

@@ -52,7 +52,7 @@ def aws(moto: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[
     def client(service: str) -> Any:
         return boto3.client(service, region_name=REGION)
 
-    __import__("requests").post(f"{moto}/moto-api/reset", timeout=30).raise_for_status()
+    __import__("requests").post(f"{moto}/moto-api/reset", timeout=60).raise_for_status()
     client("s3").create_bucket(Bucket="states", CreateBucketConfiguration={"LocationConstraint": REGION})
     Path("hcloud.yaml").write_text(yaml.safe_dump(CONFIGURATION), encoding="utf-8")
     return client

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -41,6 +41,29 @@ def opened() -> Iterator[GoogleRig]:
 def rig(opened: GoogleRig) -> GoogleRig:
     opened.reset()
     return opened
+
+
+_connected: list[object] = []
+_watching = [False]
+
+
+def _watch(event: str, args: tuple[object, ...]) -> None:
+    if _watching and _watching[0] and event in ("socket.connect", "socket.getaddrinfo"):
+        _connected.append(args[1] if event == "socket.connect" else args[0])
+
+
+sys.addaudithook(_watch)
+
+
+@contextmanager
+def connections() -> Iterator[list[object]]:
+    """Whom this process connects to, or asks the address of, meanwhile."""
+    _connected.clear()
+    _watching[0] = True
+    try:
+        yield _connected
+    finally:
+        _watching[0] = False
 
 
 def settled(rig: GoogleRig, count: int = 3) -> None:
@@ -274,12 +297,11 @@ def test_E7_a_purchase_that_is_accepted_and_fails_is_not_held(rig: GoogleRig) ->
 
 def test_F1_credentials_that_expire_in_between_are_told_and_fresh_ones_go_on(rig: GoogleRig) -> None:
     rig.faults({"rules": [{"on": "*", "answer": "expired-credentials", "from_call": 2, "principals": ["old"]}]})
-    began = time.monotonic()
     with pytest.raises(UnknownOutcomeError, match="expired"):
         rig.cloud("old").launch(order(rig))
     with pytest.raises(CredentialsError, match="expired"):
         rig.cloud("old").machines(LINEAGE)
-    assert time.monotonic() - began < 5
+    assert len(rig.requests()) == 3, "one that did it, and each refusal once"
     launched = rig.cloud("new").launch(order(rig))
     assert len(launched.machines) == len(rig.rented()) == 3
 
@@ -299,39 +321,24 @@ def test_F6_a_clock_that_is_wrong_is_named(rig: GoogleRig) -> None:
 
 
 @pytest.mark.parametrize("content", [None, "{}", "not JSON"])
-def test_F5_missing_or_broken_credentials_are_told_soon(
+def test_F5_missing_or_broken_credentials_are_told_before_anybody_is_asked(
     content: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     key = tmp_path / "key.json"
     if content is not None:
         key.write_text(content)
     monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(key))
-    began = time.monotonic()
-    with pytest.raises(CredentialsError):
+    with connections() as found, pytest.raises(CredentialsError):
         GoogleCloud(GoogleSettings("shop", REGION)).machines(LINEAGE)
-    assert time.monotonic() - began < 2
+    assert found == []
 
 
 # V8, L8: where requests go
 
 
-_connected: list[object] = []
-_watching = [False]
-
-
-def _watch(event: str, args: tuple[object, ...]) -> None:
-    if _watching and _watching[0] and event in ("socket.connect", "socket.getaddrinfo"):
-        _connected.append(args[1] if event == "socket.connect" else args[0])
-
-
-sys.addaudithook(_watch)
-
-
 def test_no_request_leaves_the_endpoint_not_even_to_ask_about_operations(rig: GoogleRig) -> None:
     rig.faults({"operation_delay": 5})
-    _connected.clear()
-    _watching[0] = True
-    try:
+    with connections() as found:
         cloud = rig.cloud()
         cloud.scope()
         made = [m.id for m in cloud.launch(order(rig)).machines]
@@ -341,12 +348,10 @@ def test_no_request_leaves_the_endpoint_not_even_to_ask_about_operations(rig: Go
         cloud.terminate(made)
         cloud.buy(cloud.quote(rig.commitment(KEY)))
         cloud.commitments()
-    finally:
-        _watching[0] = False
     host, port = rig.url.removeprefix("http://").split(":")
     assert {WAIT, "regionOperations.wait"} <= {r.operation for r in rig.requests()}
-    assert _connected
-    assert set(_connected) <= {(host, int(port)), host}
+    assert found
+    assert set(found) <= {(host, int(port)), host}
 
 
 def test_L8_a_list_without_an_end_or_a_redirect_is_given_up(rig: GoogleRig) -> None:

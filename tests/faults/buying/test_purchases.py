@@ -304,13 +304,13 @@ def test_I3_the_same_plan_at_once_works_for_exactly_one(kind: str, tmp_path: Pat
 
     def slowly(shown: object) -> PurchaseApproval:
         inside.set()
-        assert out.wait(10)
+        assert out.wait(60)
         return approved(plan)
 
     worker = threading.Thread(target=lambda: execute(plan, OPEN, slowly, shop.ground()))
     worker.start()
     try:
-        assert inside.wait(10)
+        assert inside.wait(60)
         with pytest.raises(LockedError, match="commit apply"):
             shop.apply(plan)
     finally:

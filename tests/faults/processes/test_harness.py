@@ -114,7 +114,7 @@ def test_a_marked_request_is_not_answered_before_it_is_let_go(fate: Fate, arrive
     front = Front(made("aws", FaultPlan()))
     mark = front.mark(Mark(0, fate, of_order=True))
     asked = Asked(front)
-    assert mark.reached.wait(30)
+    assert mark.reached.wait(60)
     assert len(front.ledger.requests) == arrived
     assert not asked.answers
     assert front.ordered.is_set()

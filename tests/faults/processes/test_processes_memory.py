@@ -47,7 +47,7 @@ def test_A9_an_apply_without_memory_is_refused_or_ended_and_loses_nothing(
 def test_A9_memory_that_runs_out_while_an_order_is_under_way_loses_nothing(cloud: str, staged: Staging) -> None:
     stage = staged(cloud, rules=[{"on": LAUNCH[cloud], "answer": "slow", "seconds": SLOW_SECONDS}])
     child = stage.start("apply", "-y")
-    assert stage.front.ordered.wait(30)
+    assert stage.front.ordered.wait(60)
     bounded(child, -64 * MIB)
     code = child.wait()
     stage.front.settle()

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from oracle import ours
 from rehearsal import CLOUDS, LINEAGE, Crashed, crashing
+from waiting import PATIENCE
 
 from hcloud.errors import InputError
 from hcloud.fake.faults import FaultPlan
@@ -36,7 +37,7 @@ class DiesInFlight:
     """Ends a process when all of its orders were noted, then answered, and nothing more was written."""
 
     def __init__(self) -> None:
-        self.noted = threading.Barrier(len(FLEET), timeout=30)
+        self.noted = threading.Barrier(len(FLEET), timeout=PATIENCE)
 
     def __call__(self, point: str) -> None:
         if point == POINTS[Deed.LAUNCH].noted:

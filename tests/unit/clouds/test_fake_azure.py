@@ -48,7 +48,7 @@ class World:
         self.fake.faults = Faults(fault_plan(document, "test"), self.fake.clock.now())
 
     def ask(self, method: str, path: str, body: object = None) -> tuple[int, dict[str, object]]:
-        connection = http.client.HTTPConnection(self.url.removeprefix("http://"), timeout=5)
+        connection = http.client.HTTPConnection(self.url.removeprefix("http://"), timeout=60)
         connection.request(method, path, None if body is None else json.dumps(body))
         answer = connection.getresponse()
         said = answer.read()
@@ -66,7 +66,7 @@ def world() -> Iterator[World]:
 
 
 def done(poller: Any) -> Any:
-    return poller.result(timeout=5)
+    return poller.result(timeout=60)
 
 
 IMAGE = {"publisher": "Canonical", "offer": "ubuntu-24_04-lts", "sku": "server", "version": "latest"}

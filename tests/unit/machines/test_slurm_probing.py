@@ -6,7 +6,6 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -19,30 +18,28 @@ from hcloud.providers.slurm.site import SlurmSite
 TOOLS = ("sh", "awk", "dd", "getconf", "cat")
 
 
-def measured(folder: Path, *tools: str) -> tuple[str, float]:
-    """What a shell prints that has only some tools, and how long it takes."""
+def measured(folder: Path, *tools: str) -> str:
+    """What a shell prints that has only some tools."""
     for name in tools:
         (folder / name).symlink_to(os.path.realpath(sys.executable) if name == "python3" else str(shutil.which(name)))
-    began = time.monotonic()
     text = measuring(measured_with(), 1) + 'echo "$measured"\n'
     ran = subprocess.run(
         ["/bin/sh"], input=text, env={"PATH": str(folder)}, capture_output=True, text=True, check=True, timeout=60
     )
-    return ran.stdout.strip(), time.monotonic() - began
+    return ran.stdout.strip()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("tools", "method"), [(("python3", *TOOLS), "python"), (TOOLS, "awk")])
 def test_a_shell_measures_with_what_the_machine_has(tmp_path: Path, tools: tuple[str, ...], method: str) -> None:
-    said, took = measured(tmp_path, *tools)
+    said = measured(tmp_path, *tools)
     found = told(f"hcloud-probe:5:{said}", 5)
     assert found is not None
     assert (found.method, found.vcpus) == (method, 1)
-    assert took < 30, "a second or so on a quiet machine"
 
 
 def test_a_machine_without_any_of_them_says_nothing(tmp_path: Path) -> None:
-    said, _ = measured(tmp_path, "sh")
+    said = measured(tmp_path, "sh")
     assert told(f"hcloud-probe:5:{said}", 5) is None
 
 

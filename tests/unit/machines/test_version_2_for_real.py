@@ -81,7 +81,7 @@ def test_what_a_job_leaves_behind_is_in_its_group_and_nothing_else_is_ended(
             kill_if(other.pid, lambda pid: is_in(pid, job))
             for pid in members(job):
                 kill_if(pid, lambda found: is_in(found, job))
-            main.wait(20)
+            main.wait(60)
         until(lambda: removed(job))
         assert removed(job), "once more does no harm"
         assert other.poll() is None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -308,15 +307,13 @@ def test_a_lock_of_another_id_is_left_alone(tmp_path: Path, capsys: pytest.Captu
 def test_a_command_of_slurm_that_hangs_is_given_up_and_what_it_would_change_is_not_known(tmp_path: Path) -> None:
     for name in ("squeue", "scontrol"):
         command = tmp_path / name
-        command.write_text("#!/bin/sh\nexec sleep 60\n")
+        command.write_text("#!/bin/sh\nexec sleep 1000\n")
         command.chmod(0o755)
     commands = SlurmCommands(None, path=f"{tmp_path}:{os.environ['PATH']}", seconds=0.3)
-    begun = time.monotonic()
     with pytest.raises(UnavailableError, match="did not answer within"):
         commands.jobs()
     with pytest.raises(UnknownOutcomeError, match="may have been done"):
         commands.update_node("hc-small-1", state="resume")
-    assert time.monotonic() - begun < 20
 
 
 @pytest.mark.slow

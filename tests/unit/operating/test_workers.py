@@ -18,7 +18,7 @@ START = "hcloud.live.operating.workers.start_new_thread"
 LATE = "hcloud.live.operating.workers.LATE_SECONDS"
 
 
-def told(workers: Workers, until: int, seconds: float = 10.0) -> dict[Any, Any]:
+def told(workers: Workers, until: int, seconds: float = 60.0) -> dict[Any, Any]:
     """What came of so many pieces of work."""
     found: list[tuple[Any, Any]] = []
     deadline = time.monotonic() + seconds
@@ -131,7 +131,7 @@ def test_a_thread_that_comes_late_works_beside_the_one_in_its_place(monkeypatch:
     workers.do("first", lambda: 1)
     assert told(workers, 1) == {"first": 1}
     hold = threading.Event()
-    workers.do("second", lambda: hold.wait(10))
+    workers.do("second", lambda: hold.wait(60))
     _thread.start_new_thread(*kept[0])
     workers.do("third", lambda: 3)
     hold.set()
@@ -144,19 +144,19 @@ def test_closing_waits_for_what_is_under_way_and_leaves_the_rest() -> None:
 
     def first() -> None:
         begun.set()
-        hold.wait(10)
+        hold.wait(60)
         done.append("first")
 
     workers.do("first", first)
     workers.do("second", lambda: done.append("second"))
-    assert begun.wait(10)
+    assert begun.wait(60)
     closing = threading.Thread(target=workers.close)
     closing.start()
     while workers._left:
         time.sleep(0.001)
     assert closing.is_alive(), "it waits"
     hold.set()
-    closing.join(10)
+    closing.join(60)
     assert done == ["first"]
 
 
