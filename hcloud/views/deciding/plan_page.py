@@ -109,9 +109,9 @@ def _how_rented(plan: Plan) -> str:
 def _key(plan: Plan) -> Iterator[KeyFigure]:
     yield KeyFigure("now, a month", format_money(plan.now.monthly), _before(plan))
     yield KeyFigure("after, a month", format_money(plan.after.monthly), "this plan")
-    if plan.operation is not None:
-        chosen = plan.operation.chosen
-        yield KeyFigure("simulated, a month", format_money(chosen.monthly), f"as {chosen.strategy}")
+    simulated = plan.prediction if plan.operation is None else plan.operation.chosen
+    if simulated is not None and simulated.monthly is not None:
+        yield KeyFigure("simulated, a month", format_money(simulated.monthly), f"as {simulated.strategy}")
     upfront, later = tables.due_upfront(plan)
     terms = sorted({line.term_years for line in plan.purchases})
     years = " and ".join(counted(term, "year") for term in terms)
