@@ -185,14 +185,17 @@ class FileError(InputError):
 
 
 @contextmanager
-def writing(path: object) -> Iterator[None]:
-    """What the system says while a file is written, told as a FileError that names it."""
+def writing(path: object, advice: str = "") -> Iterator[None]:
+    """What the system says while a file is written, told as a FileError that names it, with ``advice`` if it is given
+    and else what helps against such an error."""
     try:
         yield
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise FileError.of(error, path, "written") from error
+        told = FileError.of(error, path, "written")
+        told.hint = advice or told.hint
+        raise told from error
 
 
 class UnreachableError(HcloudError):

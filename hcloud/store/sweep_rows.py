@@ -17,6 +17,7 @@ from hcloud.store.files.looked_at import check_place
 
 FORMAT_VERSION = "1.0"
 ROWS = "rows.jsonl"
+GOES_ON = "free some space, then run the command again: it goes on after the rows that are there"
 
 Figure = int | float | str | None
 """A figure of a row: money is decimal text, None stands where no job gave one."""
@@ -57,10 +58,10 @@ class RowFile:
     def append(self, rows: Iterable[SweepRow]) -> None:
         """Write rows so that a crash leaves whole lines and at most one torn at the end."""
         if self.file is not None:
-            with writing(self.file.name):
+            with writing(self.file.name, GOES_ON):
                 self.file.write(b"".join(row.line(self.inputs) for row in rows))
                 self.file.flush()
-            os.fsync(self.file.fileno())
+                os.fsync(self.file.fileno())
 
 
 @contextmanager
@@ -79,12 +80,17 @@ def open_rows(folder: Path | None, inputs: str) -> Iterator[RowFile]:
         folder.mkdir(parents=True, exist_ok=True)
     path = folder / ROWS
     check_place(path, "a table of rows", UsageError)
-    with path.open("a+b") as file:
+    with writing(path):
+        file = path.open("a+b")
+    try:
         claim(file, UsageError(f"{path}: another sweep is writing to it"))
         file.seek(0)
         found, whole = _read(file, path, inputs)
         file.truncate(whole)
         yield RowFile(found, inputs, file)
+    finally:
+        with writing(path, GOES_ON):  # what a full disk did not take is tried once more
+            file.close()
 
 
 def _read(file: BinaryIO, path: Path, inputs: str) -> tuple[dict[str, SweepRow], int]:

@@ -112,13 +112,27 @@ def _table(table: Table) -> Table:
 
 
 def wrapped(text: str, width: int, hang: int) -> list[str]:
-    """Lines of at most ``width`` characters; only a word that is longer than that breaks."""
+    """Lines of at most ``width`` characters; only a word that is longer than that breaks, behind a slash if it can."""
     if len(text) <= width:
         return [text]
     indent = " " * indent_of(text, width, hang)
-    return textwrap.wrap(
-        text, width, subsequent_indent=indent, break_on_hyphens=False, drop_whitespace=True, replace_whitespace=False
+    folding = _Folding(
+        width, subsequent_indent=indent, break_on_hyphens=False, drop_whitespace=True, replace_whitespace=False
     )
+    return folding.wrap(text)
+
+
+class _Folding(textwrap.TextWrapper):
+    """Of an id longer than a line each part between slashes stays whole, so that it can be copied."""
+
+    def _handle_long_word(self, reversed_chunks: list[str], cur_line: list[str], cur_len: int, width: int) -> None:
+        word, room = reversed_chunks[-1], width - cur_len
+        at = word.rfind("/", 0, max(room, 0)) + 1
+        if at:
+            cur_line.append(word[:at])
+            reversed_chunks[-1] = word[at:]
+        elif "/" not in word or not "".join(cur_line).strip():
+            super()._handle_long_word(reversed_chunks, cur_line, cur_len, width)
 
 
 def indent_of(text: str, width: int, hang: int) -> int:

@@ -168,7 +168,7 @@ class SimulationFlags:
             return SimulatedWorkload(replace(felt, audit=self.audit), found.fleet.servers, found.fleet)
         study = replace(self._traced(workload, at, loads[0] if loads else None), audit=self.audit)
         check_free_to_size(study, self.size_for)
-        _tell_study(study, terminal, named=bool(self.cloud or self.provider))
+        _tell_study(study, terminal)
         return SimulatedWorkload(study, self.pool, None, loads)
 
     def compared(
@@ -300,18 +300,14 @@ def brings_servers(workload: str | None) -> bool:
     return is_plan(workload) or has_cluster((workload or "").removeprefix(SCENARIO_PREFIX))
 
 
-def _tell_study(study: Study, terminal: Terminal, *, named: bool) -> None:
-    """Say in which cloud a trace is run where none was ``named``, and whose jobs were fitted to a profile or not."""
+def _tell_study(study: Study, terminal: Terminal) -> None:
+    """Say on whose cluster a scenario runs, and whose jobs were fitted to a profile or not."""
     from hcloud.planning.forecasting.needs import KEY
 
     if study.cluster is not None:
         from hcloud.usecases.studies.clusters import told_of
 
         terminal.note(told_of(study.cluster, study.shop))
-    if not named and not study.notes and study.scenario is None and study.cloud.name == "paper":
-        terminal.note(
-            "simulated with the cloud and the prices of the HCloud study; --provider NAME uses current prices"
-        )
     for rule in study.jobs.provenance.modelled:
         if rule.key == KEY:
             terminal.note(f"{rule.column}: {rule.rule}")

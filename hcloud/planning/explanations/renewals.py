@@ -16,18 +16,26 @@ from hcloud.planning.settings import RiskSettings
 from hcloud.units import and_last, counted_vcpus, format_money, plain
 
 
-def renewal(decision: FleetDecision, book: PriceBook, demand: Demand, given: Given) -> Iterator[str]:
+def renewal(decision: FleetDecision, book: PriceBook, demand: Demand, given: Given, why_not: str = "") -> Iterator[str]:
     """What less is to be bought now where all that ends is bought again then, if the two together cost less. Of what is
-    bought again only the part of its term inside the horizon is counted, at today's price."""
+    bought again only the part of its term inside the horizon is counted, at today's price. Where that is not compared,
+    for the reason ``why_not`` or as the reserve is sized by regret, that is said."""
     hours = decision.horizon_hours
     ending = [o for o in decision.owned if o.is_used and o.hours_left < hours]
-    if not ending or not _vcpus_now(decision) or decision.fleet.cost != decision.optimum_cost:
+    if not ending or not (bought := _vcpus_now(decision)):
+        return
+    if why_not or decision.fleet.cost != decision.optimum_cost:
+        yield (
+            f"you own {_said_ends(ending)}: the {counted_vcpus(bought)} that are reserved now also serve the demand"
+            f" after that; reserving fewer and renewing those may cost less and was not compared"
+            f" ({why_not or 'the reserve is sized by regret'})"
+        )
         return
     lasting = [replace(o, hours_left=max(o.hours_left, hours)) if o.is_used else o for o in decision.owned]
     settings = replace(decision.settings, risk=RiskSettings(futures=0, falls=()))
     again = decide(book, demand, settings, lasting, replace(given, compared=None))
     cost, total = _total(decision), _total(again)
-    bought, fewer = _vcpus_now(decision), _vcpus_now(again)
+    fewer = _vcpus_now(again)
     if cost - total >= cost * Decimal(str(WORTH_A_WORD)) and fewer < bought:
         yield (
             f"you own {_said_ends(ending)}: reserving {counted_vcpus(fewer)} now and renewing those then"

@@ -68,7 +68,8 @@ class SmallerReserve:
 class Shop:
     """Rentable types by rising size and price; ``large`` is the index of the type that is reserved, ``reserved`` its
     commitment; ``sustained`` is the provider's discount on the family, if it has one. Where some jobs need a larger
-    type, ``whole`` is the commitment to one that holds all: it is reserved instead where nothing is rented."""
+    type, ``whole`` is the commitment to one that holds all: it is reserved instead where nothing is rented.
+    ``is_of_study`` says that no market was named, so that machines and prices are the HCloud study's."""
 
     types: tuple[Rentable, ...]
     large: int
@@ -76,6 +77,7 @@ class Shop:
     billing: BillingRule
     sustained: SustainedUse | None
     whole: Offer | None = None
+    is_of_study: bool = False
 
     @property
     def offers(self) -> tuple[Offer, ...]:
@@ -85,10 +87,11 @@ class Shop:
         return (*reserved, *(t.on_demand for t in self.types), *spot)
 
 
-def cloud_words(cloud: str, sold_by: str) -> str:
-    """A cloud model on a screen; of the study's own also which provider a plan takes where none is named."""
-    is_study = cloud == "paper" and sold_by == Provider.GCP
-    return f"{cloud} (the HCloud study's; 'hcloud plan' takes {USUAL_PROVIDER})" if is_study else cloud
+def cloud_words(cloud: str, shop: Shop) -> str:
+    """A cloud model on a screen; where no market was named also whose prices these are, and what a plan takes."""
+    if not shop.is_of_study:
+        return cloud
+    return f"{cloud} (prices of the HCloud study; --provider {USUAL_PROVIDER} is what 'hcloud plan' takes)"
 
 
 @dataclass(frozen=True, slots=True)

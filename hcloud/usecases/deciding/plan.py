@@ -163,7 +163,7 @@ def plan_for(
             *warnings(PlanNoteInputs(loaded, workload, demand, decision, now.date(), operation, book.quarantine)),
         ),
         operation=operation,
-        advice=() if simulated else tuple(_advised(basis, decision, given)),
+        advice=tuple(_advised(basis, decision, given, simulated=simulated)),
     )
     plan = state(decision, around)
     if use is not None:
@@ -176,13 +176,16 @@ def plan_for(
     return DecidedPlan(plan, decision, apart.flags)
 
 
-def _advised(basis: PlanBasis, decision: FleetDecision, given: Given) -> Iterator[str]:
-    """What is said beside why a plan is as it is, where nothing was simulated."""
-    yield from larger_jobs(basis.workload, decision)
-    yield from advice(decision, basis.book, basis.demand, given)
+def _advised(basis: PlanBasis, decision: FleetDecision, given: Given, *, simulated: bool) -> Iterator[str]:
+    """What is said beside why a plan is as it is; what compares dollars by arithmetic where nothing was simulated."""
+    if not simulated:
+        yield from larger_jobs(basis.workload, decision)
+        yield from advice(decision, basis.book, basis.demand, given)
     is_stated = len(basis.owned) == len(basis.loaded.config.owned)  # a bill's own have its prices, and no key to change
-    if is_stated and given.holdings is None and given.idle is None:
-        yield from renewal(decision, basis.book, basis.demand, given)
+    if is_stated and given.holdings is None:
+        idle = "the plan has idle hours" if given.idle is not None else ""
+        why_not = "the reserve is that of a strategy" if simulated else idle
+        yield from renewal(decision, basis.book, basis.demand, given, why_not)
 
 
 def _with_idle_hours(plan: Plan, workload: Workload, demand: Demand, use: IdleUse, owned: Sequence[Owned]) -> Plan:

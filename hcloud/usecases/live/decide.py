@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from hcloud.control.sessions.session import ControlSession
-from hcloud.errors import HcloudError, InputError, UsageError
+from hcloud.errors import HcloudError, InputError, UsageError, writing
 from hcloud.model.catalog import Provider
 from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.running.decision import Decision, GoneOn
@@ -164,12 +165,13 @@ class DecisionStream:
 
 
 def append(file: FileIO, text: str, *, durable: bool) -> None:
-    """Add lines to a journal in one write; raises HcloudError where the disk takes only a part."""
+    """Add lines to a journal in one write; raises FileError where the disk does not take all of them."""
     data = text.encode()
-    if file.write(data) != len(data):
-        raise HcloudError(f"{file.name!r}: the disk took only a part of a line; free some room and start again")
-    if durable:
-        os.fsync(file.fileno())
+    with writing(file.name, "free some space, then start again: it goes on from the last whole line"):
+        if file.write(data) != len(data):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        if durable:
+            os.fsync(file.fileno())
 
 
 @dataclass(frozen=True, slots=True)

@@ -195,14 +195,14 @@ def _market(loaded: Loaded, asked: SimulationRequest, jobs: Jobs, today: date) -
     if asked.price_ratio is not None:
         wanted = replace(wanted, price_ratio=asked.price_ratio)
     if not named and loaded.config.workload.scenario is not None:
-        return open_shop(book, wanted), load_cloud(name)
+        return replace(open_shop(book, wanted), is_of_study=True), load_cloud(name)
     if not named:
         wanted = replace(wanted, patterns=PAPER_SHAPES, large_vcpus=asked.servers_of)
     wanted = replace(wanted, apart=loaded.config.operation.larger_jobs)
     held = jobs.at(np.flatnonzero(jobs.gpus == 0)) if jobs.gpus.any() else jobs
     own = named and bool(market.families)
     shop = fitting_shop(book, wanted, held, one_shape=not own, exact=named and bool(market.vcpus))
-    return shop, load_cloud(name)
+    return replace(shop, is_of_study=not named), load_cloud(name)
 
 
 def _allowed(book: PriceBook, market: Market) -> PriceBook:

@@ -58,9 +58,10 @@ class Prepared:
         """The sweep with its results."""
         names = tuple(dict.fromkeys(name for cell in cells for name in cell.figures))
         workload = self.bench.study.jobs.provenance.name
-        key, cloud = self.bench.study.shop.reserved.key, self.bench.study.cloud.name
+        shop = self.bench.study.shop
+        key = shop.reserved.key
         region = key.region if key.region == OWN else f"{key.provider} {key.region}"
-        place = f"{region}, {key.instance_type} reserved, cloud {cloud_words(cloud, key.provider)}"
+        place = f"{region}, {key.instance_type} reserved, cloud {cloud_words(self.bench.study.cloud.name, shop)}"
         notes = (*self.notes, *_left_out(cells, self.bench.study.dropped))
         return Sweep(self.grid, workload, self.bench.digest, names, cells, notes, place)
 

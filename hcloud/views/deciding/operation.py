@@ -15,6 +15,7 @@ from hcloud.views.markdown import PER_MONTH, table
 from hcloud.views.tables import Figures
 
 _NONE = "-"
+_BY_USE = "that is by use alone; a bill has starts, gaps between jobs and idle instances, too: simulated, "
 
 
 def points_table(operation: Operation, *, every: bool = False) -> Figures:
@@ -112,15 +113,21 @@ def said_of(operation: Operation) -> Iterator[str]:
     yield f"cloud {operation.cloud}, {about}; kept: 95% of performance; other figures are computed, not simulated"
 
 
-def simulated_line(operation: Operation) -> str:
-    """What the chosen point costs by simulation beside renting everything, which is simulated alike; said after the
-    dollars by arithmetic, which count neither."""
+def simulated_lines(plan: Plan) -> Iterator[str]:
+    """What a bill would be by simulation, said right after the dollars by arithmetic; nothing where none was made."""
+    if plan.operation is not None:
+        yield _BY_USE + _chosen_cost(plan.operation)
+    elif (found := plan.prediction) is not None and found.monthly is not None:
+        unused = " without what is owned" if plan.unbought != plan.now.name else ""
+        other = found.all_on_demand
+        beside = "" if other is None else f" (all on demand{unused} {format_money(other)})"
+        yield f"{_BY_USE}{format_money(found.monthly)}/month as {found.strategy}{beside}"
+
+
+def _chosen_cost(operation: Operation) -> str:
+    """What the chosen point costs by simulation beside renting everything, which is simulated alike."""
     chosen, base = operation.chosen, operation.baseline
-    said = (
-        f"that is by use alone; simulated, with starts, gaps between jobs and idle instances:"
-        f" {format_money(chosen.monthly)}/month as {chosen.strategy},"
-        f" {chosen.kept_qos.mean:.1%} kept"
-    )
+    said = f"{format_money(chosen.monthly)}/month as {chosen.strategy}, {chosen.kept_qos.mean:.1%} kept"
     if (base.strategy, base.reserve) == (chosen.strategy, chosen.reserve):
         return said
     saved = base.monthly - chosen.monthly
@@ -133,7 +140,7 @@ def simulated_line(operation: Operation) -> str:
 
 
 def fleet_line(plan: Plan) -> Iterator[str]:
-    """What a plan's own fleet does to jobs and costs then, or that it was not simulated and what does that."""
+    """What a plan's own fleet does to jobs, or that it was not simulated and what does that."""
     found, carried = plan.prediction, 0 if plan.harvest is None else plan.harvest.carried_jobs
     if found is None:
         return
@@ -142,14 +149,10 @@ def fleet_line(plan: Plan) -> Iterator[str]:
         return
     fleet = f"{machines(found.reserved)} reserved" if found.reserved else "nothing reserved"
     wait = "" if found.wait_p95 is None else f", wait p95 {found.wait_p95:,.0f} s"
-    cost = "" if found.monthly is None else f", {format_money(found.monthly)}/month with starts and idle instances"
-    if found.all_on_demand is not None:
-        unused = " without what is owned" if plan.unbought != plan.now.name else ""
-        cost += f" (all on demand{unused} {format_money(found.all_on_demand)})"
     jobs = f"the jobs beside {carried:,} in idle hours" if carried else "jobs"
     kept = f"{found.kept_qos:.1%} of {jobs} keep 95% of their performance"
     dearer = "".join(f"; {note}" for note in fleet_of(plan).dearer)
-    yield f"simulated as {found.strategy} ({fleet}, one seed{_simulated_time(plan)}): {kept}{wait}{cost}{dearer}"
+    yield f"simulated as {found.strategy} ({fleet}, one seed{_simulated_time(plan)}): {kept}{wait}{dearer}"
 
 
 def _simulated_time(plan: Plan) -> str:

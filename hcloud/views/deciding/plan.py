@@ -16,7 +16,17 @@ from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.plans.held import HOURS_PER_DAY, begun_later
 from hcloud.model.plans.plan import Alternative, MixLine, Plan, Refusal, Risk, WhatIf
 from hcloud.planning.fleets.history import glimpsed, said_of_history
-from hcloud.units import HOURS_PER_YEAR, counted, format_age, format_duration, format_figure, format_money, percent
+from hcloud.units import (
+    HOURS_PER_YEAR,
+    SECONDS_PER_HOUR,
+    counted,
+    format_age,
+    format_duration,
+    format_figure,
+    format_money,
+    format_span,
+    percent,
+)
 from hcloud.views.charts import figure
 from hcloud.views.comment import LONGEST_LINE, LONGEST_TEXT
 from hcloud.views.console import Terminal, plain_of
@@ -26,7 +36,7 @@ from hcloud.views.deciding.operation import (
     missed,
     points_table,
     said_of,
-    simulated_line,
+    simulated_lines,
     verdicts,
 )
 from hcloud.views.deciding.plan_tables import (
@@ -72,10 +82,9 @@ def show_plan(plan: Plan, terminal: Terminal, *, frontier: bool = False) -> None
 
 def _first_lines(plan: Plan) -> list[Text]:
     """What is missed, if anything is; dollars by arithmetic; dollars by simulation, where there was one."""
-    if plan.operation is None:
-        return [_headline(plan)]
-    lost = [Text(line, style="bold red" if not at else "") for at, line in enumerate(missed(plan.operation))]
-    return [*lost, _headline(plan), Text(simulated_line(plan.operation))]
+    told = () if plan.operation is None else missed(plan.operation)
+    lost = [Text(line, style="bold red" if not at else "") for at, line in enumerate(told)]
+    return [*lost, _headline(plan), *map(Text, simulated_lines(plan))]
 
 
 def _headline(plan: Plan) -> Text:
@@ -112,7 +121,8 @@ def _demand(plan: Plan, width: int) -> list[str | Text]:
     places = ", ".join(sorted({f"{m.provider} {m.region}" for m in plan.mix if not m.covers_nothing}))
     age = format_age(plan.price_age_days)
     machines = f" of {counted(w.machines, 'machine')}" if w.machines else ""
-    trace = f"{w.name}: {w.rows:,} rows{machines}, {w.hours:,.1f} h"
+    hours = "" if w.window is not None else f", {format_span(w.hours * SECONDS_PER_HOUR)}"
+    trace = f"{w.name}: {w.rows:,} rows{machines}{hours}"
     mean, peak, memory = map(figure, (w.mean_cores, w.peak_cores, w.mean_memory_gib))
     demand = f"vCPU {mean} mean, {peak} peak (means of {format_duration(w.step_seconds)}) · {memory} GiB mean"
     window = [f"window: {mean_window_line(w.window, w.hours)}"] if w.window is not None else []
@@ -259,15 +269,15 @@ def _refused(plan: Plan) -> list[str]:
 
 def markdown(plan: Plan) -> Written:
     """The plan as Markdown, for a pull request or a ticket."""
-    first = [] if plan.operation is None else [*missed(plan.operation), simulated_line(plan.operation)]
-    window, ends = plan.workload.window, md("  ") if first else md("")
+    lost, simulated = [] if plan.operation is None else list(missed(plan.operation)), list(simulated_lines(plan))
+    window, ends = plan.workload.window, md("  ") if simulated else md("")
     dollars = (format_money(plan.now.monthly), format_money(plan.after.monthly))
     rows = [
-        *(md("{}  ", line, longest=LONGEST_LINE) for line in first[:-1]),
+        *(md("{}  ", line, longest=LONGEST_LINE) for line in lost),
         md("**{}/month** {} → **{}/month**{}", dollars[0], _start(plan), dollars[1], ends)
         if (glimpse := glimpsed(plan.history)) is None
         else md("{}{}", too_short_to_save(plan, glimpse), ends, longest=LONGEST_LINE),
-        *(md("{}", line, longest=LONGEST_LINE) for line in first[-1:]),
+        *(md("{}", line, longest=LONGEST_LINE) for line in simulated),
         BLANK,
         *warned(plan.warnings),
         *(

@@ -10,10 +10,10 @@ from hcloud.model.plans.held import begun_later, held_now
 from hcloud.model.plans.operation import Operation
 from hcloud.model.plans.plan import OWNED, Plan
 from hcloud.planning.fleets.history import glimpsed, said_of_history
-from hcloud.units import counted, format_age, format_money, some_of
+from hcloud.units import SECONDS_PER_HOUR, counted, format_age, format_money, format_span, some_of
 from hcloud.views.charts import figure
 from hcloud.views.deciding import plan_tables as tables
-from hcloud.views.deciding.operation import fleet_line, missed, said_of, simulated_line
+from hcloud.views.deciding.operation import fleet_line, missed, said_of, simulated_lines
 from hcloud.views.deciding.plan import derived_note, proof, said_of_risk, too_short_to_save
 from hcloud.views.deciding.plan_charts import demand_picture, falls_picture, horizon, use_picture
 from hcloud.views.deciding.plan_charts_costs import cost_picture, front_picture, quality_pictures
@@ -77,12 +77,12 @@ def _lead(plan: Plan) -> Iterator[str]:
         yield f"{_decision(plan)}{how}. {_capital(too_short_to_save(plan, glimpse))}."
     else:
         yield f"{_decision(plan)}{how} {verb} {format_money(abs(saved))} a month ({share:.1%}) against {_rival(plan)}."
-    if plan.operation is not None:
-        yield f"{_capital(simulated_line(plan.operation))}."
+    yield from (f"{_capital(line)}." for line in simulated_lines(plan))
     w = plan.workload
     places = ", ".join(sorted({f"{m.provider} {m.region}" for m in plan.mix if not m.covers_nothing}))
+    hours = "" if w.window is not None else f" over {format_span(w.hours * SECONDS_PER_HOUR)}"
     yield (
-        f"Planned for {horizon(plan)} in {places}, from {w.rows:,} rows over {w.hours:,.1f} hours of {w.name}: "
+        f"Planned for {horizon(plan)} in {places}, from {w.rows:,} rows{hours} of {w.name}: "
         f"{figure(w.mean_cores)} vCPUs on average, {figure(w.peak_cores)} at the peak."
         + (f" Window: {mean_window_line(w.window, w.hours)}." if w.window is not None else "")
     )
@@ -109,9 +109,9 @@ def _how_rented(plan: Plan) -> str:
 def _key(plan: Plan) -> Iterator[KeyFigure]:
     yield KeyFigure("now, a month", format_money(plan.now.monthly), _before(plan))
     yield KeyFigure("after, a month", format_money(plan.after.monthly), "this plan")
-    if plan.operation is not None:
-        chosen = plan.operation.chosen
-        yield KeyFigure("simulated, a month", format_money(chosen.monthly), f"as {chosen.strategy}")
+    simulated = plan.prediction if plan.operation is None else plan.operation.chosen
+    if simulated is not None and simulated.monthly is not None:
+        yield KeyFigure("simulated, a month", format_money(simulated.monthly), f"as {simulated.strategy}")
     upfront, later = tables.due_upfront(plan)
     terms = sorted({line.term_years for line in plan.purchases})
     years = " and ".join(counted(term, "year") for term in terms)

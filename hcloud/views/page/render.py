@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).parent
 FOLDED_FROM = 16  # ours: rows from which a table is shown folded
-LONG = 34  # ours: characters from which a cell's text breaks over lines
+LONG, SHORT = 34, 12  # ours: characters from which a cell's text breaks over lines, and to which it never does
 HEIGHT = 640  # ours: pixels of a page's frame; its corner can be dragged
 
 
@@ -90,8 +90,9 @@ def _rows(table: Figures) -> Iterator[list[_HeatCell]]:
     """The cells of a table's rows: the first text of each names its row."""
     columns = range(len(table.names))
     first = next((c for c in columns if c not in table.numbers), None)
-    long = {c for c in columns if c not in table.numbers and max(map(len, table.cells(c))) > LONG}
-    kinds = ["number" if c in table.numbers else "long" if c in long else "" for c in columns]
+    longest = [max(map(len, table.cells(c))) for c in columns]
+    sizes = ["long" if most > LONG else "short" if most <= SHORT else "" for most in longest]
+    kinds = ["number" if c in table.numbers else size for c, size in enumerate(sizes)]
     for row in table.rows:
         yield [
             _HeatCell(text, "th", "rowheader", kind)

@@ -197,10 +197,9 @@ def _headline(comparison: StrategyComparison) -> str:
     reserved += " reserved" if any(c.runs[0].pool for c in comparison.strategies) else ", nothing reserved"
     place = key.region if key.region == OWN else f"{key.provider} {key.region}"
     informed = "profiled" if comparison.profiled else "without profiling: users' own requests"
-    return (
-        f"{comparison.workload_name}: {comparison.jobs:,} jobs · cloud {cloud_words(comparison.cloud, key.provider)} ·"
-        f" {place}, {reserved} · {informed}"
-    )
+    cloud = cloud_words(comparison.cloud, comparison.shop)
+    jobs = f"{comparison.workload_name}: {comparison.jobs:,} jobs"
+    return f"{jobs} · cloud {cloud} · {place}, {reserved} · {informed}"
 
 
 def _is_short(comparison: StrategyComparison) -> bool:

@@ -112,7 +112,9 @@ def sweep_picture(sweep: Sweep) -> Drawn:
     groups = [PanelGroup(list(_panels(sweep.grid, cells, *one)), columns=_MOST_FACETS) for one in (cost, performance)]
     title = f"{sweep.workload.rpartition('/')[2]}: {' × '.join(keys[:2])}"
     said = f"{cost[1]} and {performance[1]} of {', '.join(sweep.grid.strategies)}; {_about(sweep)}"
-    return Drawn(title, lambda width: panels(groups, width, _about(sweep)), f"{title}: {said}.", "", WIDTH)
+    return Drawn(
+        title, lambda width: panels(groups, width, _about(sweep)), f"{title}: {said}.", f"{sweep.place}.", WIDTH
+    )
 
 
 def _drawn(sweep: Sweep) -> Sequence[Cell]:

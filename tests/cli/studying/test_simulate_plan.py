@@ -44,7 +44,7 @@ def test_the_plans_screen_and_simulate_tell_the_same_of_its_fleet(
     said = f"simulated as HC ({servers} x m6i.4xlarge reserved, one seed): {found.kept_qos:.1%} of jobs keep"
     assert said in shown
     assert found.monthly is not None
-    assert f"wait p95 {found.wait_p95:,.0f} s, ${found.monthly:,.0f}/month with starts and idle instances" in shown
+    assert f"wait p95 {found.wait_p95:,.0f} s" in shown
     assert run(["simulate", "plan.json", *NOW, "--json"]) == 0
     out, err = capsys.readouterr()
     [simulated] = json.loads(out)["strategies"]

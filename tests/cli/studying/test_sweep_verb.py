@@ -318,6 +318,8 @@ def test_a_sweep_is_drawn(trace: Path, tmp_path: Path, suffix: str, capsys: pyte
     axes = ("--vary", "mapping=P1,P8", "--vary", "price_ratio=0.1,100", "--vary", "pool=1,2")
     assert run(swept(trace, *axes, "--strategy", "HM", "--seeds", "2", "--workers", "1", "--picture", str(path))) == 0
     assert path.stat().st_size > 5000
+    if suffix == "html":
+        assert "gcp us-central1, n1-standard-16 reserved, cloud measured-gcp." in path.read_text()
 
 
 def test_intervals_are_students() -> None:

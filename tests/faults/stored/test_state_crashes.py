@@ -1,4 +1,5 @@
-"""Rows A1, A6, A7 and V6 for the store: ended at every crash point, on a full disk, on a broken one."""
+"""Rows A1, A6, A7 and V6 for the store: ended at every crash point, on a full disk, on a broken one; other files that
+grow on a full disk."""
 
 from __future__ import annotations
 
@@ -6,8 +7,9 @@ import errno
 import re
 import resource
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
+from io import FileIO
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +18,12 @@ from driving import driven
 from states import AT, LINEAGE, BrokenDisk, a_conclusion, a_state, an_end, an_intent
 
 import hcloud.store
-from hcloud.errors import HcloudError, UsageError
+from hcloud.errors import FileError, HcloudError, UsageError
 from hcloud.model.holdings.state import Intent, IntentResult, State
 from hcloud.store.files.crash import KILLED_EXIT, POINTS, CrashAt, crash_from, go_on
 from hcloud.store.states.in_directory import FileStateStore
+from hcloud.store.sweep_rows import SweepRow, open_rows
+from hcloud.usecases.live.decide import append
 
 IN_A_BUCKET = {"store.object.put", "store.object.deleted"}
 
@@ -207,3 +211,21 @@ def test_A7_a_directory_that_can_only_be_read_refuses_before_the_first_call() ->
     assert "asked" not in words
     assert "intended" not in words
     assert run["exit"] == 1
+
+
+def test_a_journal_of_decisions_and_rows_of_a_sweep_name_their_file_on_a_full_disk(tmp_path: Path) -> None:
+    """They said "the result cannot be used", and of a part of a line ``PosixPath('...')``."""
+    with at_most(40), closing(FileIO(tmp_path / "journal.jsonl", "a")) as file:
+        for _ in range(2):  # a part of it first, then nothing at all
+            with pytest.raises(FileError, match=r"/journal.jsonl: cannot be written") as told:
+                append(file, "x" * 30 + "\n" + "y" * 30, durable=True)
+            assert "it goes on from the last whole line" in told.value.hint
+    row = SweepRow("a" * 64, "HM", 1, {}, {})
+    full = pytest.raises(FileError, match=r"/rows.jsonl: cannot be written")
+    with at_most(40), full as told, open_rows(tmp_path, "-") as rows:
+        rows.append([row])
+    assert "it goes on after the rows that are there" in told.value.hint
+    with open_rows(tmp_path, "-") as rows:
+        rows.append([row])
+    with open_rows(tmp_path, "-") as rows:
+        assert list(rows.found) == [row.what_if]

@@ -15,7 +15,7 @@ from hcloud.model.catalog import PurchaseOption
 from hcloud.model.plans.plan import OWNED, Plan, Prediction
 from hcloud.store.plan_file import load_plan
 from hcloud.usecases.deciding.own_fleet import short_of
-from hcloud.views.deciding.operation import fleet_line
+from hcloud.views.deciding.operation import fleet_line, simulated_lines
 
 NOW = ("--now", "2026-11-20T12:00:00Z")
 PAYS = Prediction("HC", {"m5.large": 1}, "measured-aws", 1, kept_qos=1.0, monthly=Decimal(0))
@@ -46,7 +46,7 @@ def test_all_on_demand_is_simulated_as_compare_simulates_it(
     assert found.monthly is not None
     assert found.monthly > plan.now.monthly, "starts and idle instances cost"
     assert found.all_on_demand is not None
-    [line] = fleet_line(plan)
+    [line] = simulated_lines(plan)
     assert f"(all on demand ${found.all_on_demand:,.0f})" in line
     capsys.readouterr()
     assert run(["compare", str(made), *NOW, "--seeds", "1", "-s", "OdF", "-s", "HC", "--json"]) == 0
@@ -58,9 +58,9 @@ def test_all_on_demand_is_simulated_as_compare_simulates_it(
 
 def test_the_simulated_line_says_what_it_leaves_out_and_how_long_it_is(plan: Plan) -> None:
     owned = tuple(replace(line, address=f"{OWNED}{line.address}") for line in plan.mix)
-    [line] = fleet_line(replace(plan, mix=owned, horizon_hours=24))
-    assert "one seed, over the whole window)" in line
-    assert "(all on demand without what is owned $" in line
+    beside = replace(plan, mix=owned, horizon_hours=24)
+    assert "one seed, over the whole window)" in next(fleet_line(beside))
+    assert "(all on demand without what is owned $" in next(simulated_lines(beside))
     assert "whole window" not in next(fleet_line(plan))
 
 

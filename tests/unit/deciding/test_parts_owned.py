@@ -193,3 +193,19 @@ def test_what_is_bought_again_is_told_in_vcpus_where_less_of_them_takes_as_many_
 
 def test_nothing_is_told_of_what_ends_where_demand_does_not_need_it_again() -> None:
     assert told_of_renewal([4] * 24, owns("16", 4000)) == []
+
+
+def test_where_renewing_is_not_compared_that_is_said() -> None:
+    """Silence was taken for: renewing does not pay."""
+    market = book(candidate("m9.4xlarge", str(PRICE), [reserved("m9.4xlarge", str(TERM))]))
+    asked = demand([640.0] * 24)
+    decision = decide(market, asked, SETTINGS, [owns("16", 4000)])
+    (said,) = renewal(decision, market, asked, Given(), "the reserve is that of a strategy")
+    assert said == (
+        "you own 16 x m9.4xlarge for 166 days: the 384 vCPUs that are reserved now also serve the demand after that;"
+        " reserving fewer and renewing those may cost less and was not compared (the reserve is that of a strategy)"
+    )
+    by_regret = replace(decision, optimum_cost=decision.fleet.cost - 1)
+    assert "not compared (the reserve is sized by regret)" in next(renewal(by_regret, market, asked, Given()))
+    nothing_bought = decide(market, demand([64.0] * 24), SETTINGS, [owns("16", 4000)])
+    assert not list(renewal(nothing_bought, market, asked, Given(), "the plan has idle hours"))

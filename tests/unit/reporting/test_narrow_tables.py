@@ -6,6 +6,7 @@ import io
 
 from rich.console import Console
 
+from hcloud.views.lines import wrapped
 from hcloud.views.tables import Figures, fitted
 
 
@@ -55,3 +56,12 @@ def test_numbers_too_wide_for_a_line_stand_beside_their_names() -> None:
     rows = [("ri-of-a-long-name", "2027-11-20", "1,234,567.89", "2,345,678.90")]
     shown = printed(Figures(names, rows, frozenset({2, 3})), 22)
     assert "used 1,234,567.89, amortised 2,345,678.90" in " ".join(" ".join(shown).split())
+
+
+def test_the_part_of_an_id_behind_its_last_slash_stays_whole() -> None:
+    """At 60 columns ids broke in the middle, so that nobody could copy them."""
+    known = "3f9a1b2c-7d44-4c1e-9a55-0f1e2d3c4b5a"
+    shown = wrapped(f"m6i.large · arn:aws:savingsplans::123456789012:savingsplan/{known} · active", 60, 2)
+    assert shown == ["m6i.large · arn:aws:savingsplans::123456789012:savingsplan/", f"  {known} · active"]
+    assert wrapped("  " + "a" * 17 + "/bbbbbb", 10, 2) == ["  aaaaaaaa", "  aaaaaaaa", "  a/bbbbbb"]
+    assert "".join(line.strip() for line in wrapped(f"/{known}" * 9, 20, 2)) == f"/{known}" * 9

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 
+import hcloud.views.page
 from hcloud.views.page.parts import Figure, KeyFigure, Page, PageSection
 from hcloud.views.page.render import FOLDED_FROM, render
 from hcloud.views.tables import Figures
@@ -60,7 +62,7 @@ def page_of(said: str) -> Page:
 
 @pytest.mark.parametrize("said", HOSTILE)
 def test_L2_text_from_outside_makes_no_element_and_no_attribute(said: str) -> None:
-    plain, hostile = Seen(render(page_of("plain"))), Seen(render(page_of(said)))
+    plain, hostile = Seen(render(page_of("p" * len(said)))), Seen(render(page_of(said)))
     assert [tag for tag, _ in hostile.elements] == [tag for tag, _ in plain.elements]
     for (_, ours), (_, theirs) in zip(plain.elements, hostile.elements, strict=True):
         assert ours.keys() == theirs.keys()
@@ -119,3 +121,13 @@ def test_a_long_table_is_folded_and_says_how_long_it_is(rows: int, folded: int) 
 
 def test_a_page_with_one_section_has_no_table_of_contents() -> None:
     assert not Seen(render(Page("a page", ("said",), (PageSection("one", ("two",)),)))).all("nav")
+
+
+def test_figures_and_short_text_stay_whole_where_names_break() -> None:
+    """At 700 pixels a card had "$10,886." above "43", and the last columns of reports lay beyond the edge."""
+    table = Figures(("name", "day", "told", "dollars"), [["a" * 20, "2027-11-20", "b" * 40, "1.00"]], frozenset({3}))
+    seen = Seen(render(Page("a page", (), (PageSection("one", tables=(table,)),), (KeyFigure("billed", "$1"),))))
+    assert [attributes.get("class") for attributes in seen.all("td")] == ["short", "long", "number"]
+    style = (Path(hcloud.views.page.__file__).parent / "page.css").read_text("utf-8")
+    assert ".number, .short { white-space: nowrap; }" in style
+    assert "white-space: nowrap" in next(line for line in style.splitlines() if line.startswith(".key strong"))
