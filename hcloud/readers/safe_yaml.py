@@ -77,7 +77,8 @@ def load_yaml(text: str, name: str, *, decimals: bool = False) -> object:
         finally:
             loader.dispose()
     except (yaml.YAMLError, ValueError, ArithmeticError, RecursionError) as error:
-        raise InputError(f"{name} cannot be read as YAML: {said(error)}") from error
+        sort, why = "JSON" if name.endswith(".json") else "YAML", said(error).replace('in "<unicode string>", ', "at ")
+        raise InputError(f"{name} cannot be read as {sort}: {why}") from error
     return value
 
 

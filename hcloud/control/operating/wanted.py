@@ -142,7 +142,7 @@ class Allowance:
         """Why a machine of that type and price may not be launched now; empty where it may."""
         limits, after = self._limits, self._hourly + hourly
         if limits.cores is not None and self._cores + self._sizes[type_name] > limits.cores:
-            taken = f"{self._cores / 1000:g} of {limits.cores / 1000:g} cores are taken"
+            taken = f"{self._cores / 1000:g} of {limits.cores / 1000:g} vCPUs are taken"
             return f"{taken}; there is no room for another {type_name}"
         if limits.machines is not None and self._machines >= limits.machines:
             return f"no more than {counted(limits.machines, 'machine')} may run (--max-machines)"

@@ -11,11 +11,13 @@ from pathlib import Path
 
 from hcloud.errors import HcloudError
 from hcloud.readers.typed import typed_command
-from hcloud.readers.workloads.meanings import as_option, called_columns, memory_apart, others, plain, sizes_apart
+from hcloud.readers.workloads.meanings import as_option, called_columns, memory_apart, others, plain, sizes_apart, spelt
 from hcloud.readers.workloads.options import WorkloadOptions, with_keys
 from hcloud.readers.workloads.source import TraceFile
 
-_BARE_MEMORY = frozenset({"mem", "ram", "mem_req", "mem_request", "req_mem", "memory_request", "max_rss", "maxrss"})
+_BARE_MEMORY = frozenset(
+    ("mem", "ram", "mem_req", "mem_request", "req_mem", "memory_request", "request_memory", "max_rss", "maxrss")
+)
 _FLAGS = ("columns", "decimal")
 
 
@@ -152,13 +154,26 @@ def with_the_rest(
 def jobs_advice(source: TraceFile, found: Mapping[str, str], names: Sequence[str], units: Mapping[str, str]) -> Advice:
     """The command that reads jobs whose columns were found by meaning, with ``units`` that are likely by what stands
     there. Memory of which a name says no unit is named in it with one, as it would be another demand in another."""
-    bare = next((name for name in names if plain(name) in _BARE_MEMORY), None) if "memory" not in found else None
-    found = found if bare is None else {**found, "memory": bare}
+    bare = bare_memory(names) if "memory" not in found else ""
+    found = {**found, "memory": bare} if bare else found
     keys = {"columns": as_option(found), **units}
     where = list(_assumed(found, names, units))
-    if bare is not None:
-        keys, where = {"memory_unit": "MiB", **keys}, [*where, f"{bare} is in MiB (else say GiB or KiB)"]
+    if bare:
+        unit = units.get("memory_unit", "MiB")
+        apart = " or ".join(one for one in ("GiB", "KiB", "MiB") if one != unit)
+        keys, where = {"memory_unit": unit, **keys}, [*where, f"{bare} is in {unit} (else say {apart})"]
     return advice(source, keys, *where)
+
+
+def bare_memory(names: Sequence[str]) -> str:
+    """The column of jobs that has their memory in a unit which its name does not say, if there is one."""
+    return next((name for name in names if spelt(name) in _BARE_MEMORY), "")
+
+
+def memory_left(found: Mapping[str, str], names: Sequence[str]) -> list[str]:
+    """What is taken for granted where no column is the memory of jobs and some may be."""
+    apart = [] if "memory" in found else memory_apart(names)
+    return [f"memory goes by the vCPUs (else say memory=NAME), whatever {', '.join(apart)} say"] if apart else []
 
 
 def _assumed(found: Mapping[str, str], names: Sequence[str], units: Mapping[str, str]) -> Iterator[str]:
@@ -176,8 +191,7 @@ def _assumed(found: Mapping[str, str], names: Sequence[str], units: Mapping[str,
             f"{cores} has the vCPUs of a job on all nodes" if cores else "each job takes 1 vCPU (else say cores=NAME)"
         )
         yield f"{size}, whatever {', '.join(apart)} say"
-    if "memory" not in found and (apart := memory_apart(names)):
-        yield f"memory goes by the vCPUs (else say memory=NAME), whatever {', '.join(apart)} say"
+    yield from memory_left(found, names)
     for mine, more in others(found, names).items():
         yield f"{mine} is {found[mine]} (else say {', '.join(more)})"
 

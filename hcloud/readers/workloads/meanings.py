@@ -16,7 +16,7 @@ _OF_JOBS = {
     "created created_at created_on create_time creation_time creation_timestamp creation_date submit_date "
     "submission_date requested_at received_at qdate",
     "start": "start start_date start_time time_start started started_at start_at begin begin_time began began_at "
-    "started_on stime launched_at launch_time execution_start",
+    "started_on stime launched_at launch_time execution_start job_start_date",
     "end": "end end_date end_time time_end ended ended_at ended_on end_at finish finish_time finish_date finished "
     "finished_at finished_on completed completed_at completed_on completion_time completion_date stop stop_time "
     "stopped_at terminated_at",
@@ -54,7 +54,7 @@ UNITS: Mapping[str, Mapping[str, str]] = {
         "h": "h hr hrs hour hours",
         "d": "day days",
     },
-    "memory": {"B": "b byte bytes", "KiB": "kb kib", "MiB": "mb mib", "GiB": "gb gib"},
+    "memory": {"B": "b byte bytes", "KiB": "kb kib", "MiB": "mb mib", "GiB": "gb gib", "TiB": "tb tib"},
     "cores": {"milli": "milli millis millicores millicpu m"},
 }
 """What a column's name ends with that says its unit, by our column and the unit."""
@@ -63,7 +63,7 @@ _BEFORE_UNITS = {
     "wall_clock_time ru_wallclock elapsed_raw execution_time exec_time took time_taken run_duration execution_duration "
     "job_duration task_duration total_run_time resources_used_walltime processing_time",
     "memory": "memory mem ram memory_request mem_request mem_req req_mem max_rss memory_requests requested_memory "
-    "requested_mem memory_requested mem_requested memory_limit mem_limit allocated_memory alloc_mem",
+    "request_memory requested_mem memory_requested mem_requested memory_limit mem_limit allocated_memory alloc_mem",
     "cores": "cpu cpus cores vcpu vcpus cpu_request cpu_requests",
 }
 KINDS = {
@@ -124,7 +124,7 @@ def unit_said(mine: str, name: str) -> str | None:
     return next((unit for unit, words in UNITS[mine].items() if last and last[0] in words.split()), None)
 
 
-def _camel(name: str) -> str:
+def spelt(name: str) -> str:
     """The same of a name as ``startTime``, with its words apart."""
     return plain(_WORDS.sub("_", name))
 
@@ -139,7 +139,7 @@ def meant(names: Iterable[str], meanings: Mapping[str, str]) -> dict[str, str]:
     """Our columns by what they are called in a file: those of our own names first, else the first that means one."""
     found = dict[str, str]()
     for name in sorted(names, key=lambda name: name not in meanings.values()):
-        mine = meanings.get(plain(name)) or meanings.get(_camel(name))
+        mine = meanings.get(plain(name)) or meanings.get(spelt(name))
         if mine is not None and mine not in found and "," not in name and "=" not in name:
             found[mine] = name
     return found
@@ -167,12 +167,12 @@ def others(found: Mapping[str, str], names: Iterable[str]) -> dict[str, list[str
 def sizes_apart(found: Mapping[str, str], names: Iterable[str]) -> list[str]:
     """Columns that may say the size of jobs too: in nodes, or for each of them; where none says vCPUs, any size."""
     looked = _PER_NODE if "cores" in found else _SIZES
-    return [name for name in names if name not in found.values() and looked.search(_camel(name))]
+    return [name for name in names if name not in found.values() and looked.search(spelt(name))]
 
 
 def memory_apart(names: Iterable[str]) -> list[str]:
     """Columns that may say the memory of jobs."""
-    return [name for name in names if _MEMORY.search(_camel(name))]
+    return [name for name in names if _MEMORY.search(spelt(name))]
 
 
 def is_jobs(found: Mapping[str, str]) -> bool:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
-_AMOUNT = re.compile(r"\s*((?:\d{1,99}(?:\.\d*)?|\.\d+)(?:e[+-]?\d{1,2})?)\s*([a-z]*)\s*", re.ASCII | re.IGNORECASE)
+_AMOUNT = re.compile(r"\s*\+?((?:\d{1,99}(?:\.\d*)?|\.\d+)(?:e[+-]?\d{1,2})?)\s*([a-z]*)\s*", re.ASCII | re.IGNORECASE)
 _BYTES = re.compile(r"(?:([kmgtpe])(i?))?(?:b|bytes?)?", re.ASCII | re.IGNORECASE)
 _CPUS = {"m": 1e3, "u": 1e6, "n": 1e9} | dict.fromkeys(("cpu", "cpus", "vcpu", "vcpus", "core", "cores"), 1.0)
 """How many of each are in a vCPU."""
+_LARGE = 2**28  # ours: 256 MiB in bytes, else 256 GiB in KiB
 
 
 def memory_of(text: str, in_a_gib: float, *, kubernetes: bool = False) -> float | None:
@@ -26,6 +28,16 @@ def memory_of(text: str, in_a_gib: float, *, kubernetes: bool = False) -> float 
     power = "kmgtpe".index(unit[1].lower()) + 1 if unit[1] else 0
     thousands = 1000.0 if kubernetes and not unit[2] else 1024.0
     return amount * thousands**power / 2**30 * in_a_gib
+
+
+def likely_unit(cells: Iterable[str]) -> str:
+    """The unit of memory that cells show: ``auto`` where each names its own, ``B`` where those without one are hundreds
+    of GiB in any other; nothing where it cannot be seen."""
+    filled = [cell for cell in map(str.strip, cells) if cell and memory_of(cell, 1) is not None]
+    bare = [float(cell) for cell in filled if not cell[-1].isalpha()]
+    if filled and not bare:
+        return "auto"
+    return "B" if bare and min(bare) >= _LARGE else ""
 
 
 def cpus_of(text: str, in_a_vcpu: float = 1.0) -> float | None:

@@ -269,6 +269,11 @@ def test_yaml_that_cannot_be_used_says_why(text: str, said: str, tmp_path: Path)
     assert said in refused(tmp_path, text, "jobs.yaml")
 
 
+def test_broken_json_is_said_to_be_json(tmp_path: Path) -> None:
+    told = refused(tmp_path, '[{"id": "a", "command": "x"\n', "jobs.json")
+    assert "cannot be read as JSON: while parsing a flow mapping at line 1, column 2 did not find expected" in told
+
+
 def test_what_spreadsheets_write_is_read(tmp_path: Path) -> None:
     text = b'\xef\xbb\xbfid;command;app\r\na;"sh -c \'echo 1\r\necho 2\'";x\r\n\r\nb;"say ""hi""";\r\nc;true\r\n'
     a, b, c = read(tmp_path, text)

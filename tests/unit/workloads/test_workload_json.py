@@ -210,6 +210,14 @@ def test_what_google_batch_assumes_is_said(tmp_path: Path) -> None:
     assert found.provenance.repaired == {f"without parallelism: {usual}": 2}
 
 
+@pytest.mark.parametrize("asks", [{"computeResource": None}, {"computeResource": {"cpuMilli": None}}])
+def test_what_google_batch_leaves_null_is_its_default(tmp_path: Path, asks: dict[str, object]) -> None:
+    """The program ended with a traceback."""
+    job = {"name": "a", "createTime": "2026-11-01T10:00:00Z", "status": {"runDuration": "100s"}}
+    found = read(written(tmp_path, [{**job, "taskGroups": [{"taskSpec": asks, "taskCount": "4"}]}]))
+    assert (found.cores.tolist(), found.memory.tolist()) == ([8], [4 * 2000 / 1024])
+
+
 def test_an_array_of_aws_batch_is_refused(tmp_path: Path) -> None:
     """It counted as one of its jobs where its condition was not read."""
     array = {**of_batch(1, startedAt=T, stoppedAt=T + 5_000), "arrayProperties": {"size": 10}}

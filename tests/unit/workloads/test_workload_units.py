@@ -135,3 +135,66 @@ def test_kubernetes_counts_in_thousands_without_an_i(text: str, gib: float) -> N
 
 def test_small_parts_of_cpus_are_read() -> None:
     assert [cpus_of(text) for text in ("250m", "100u", "5n", "2M", "1 Core")] == [0.25, 1e-4, 5e-9, None, 1]
+
+
+@pytest.mark.parametrize(
+    ("column", "cells", "asked", "gib"),
+    [
+        ("mem", ["8Gi", "512M"], "read it with", [8, 0.5]),
+        ("mem", ["8192", "512"], "if mem is in MiB (else say GiB or KiB)", [8, 0.5]),
+        ("memory_request", ["1073741824", "2Gi"], "if memory_request is in B (else say GiB or KiB or MiB)", [1, 2]),
+        ("RequestMemory", ["8192", "512"], "if RequestMemory is in MiB (else say GiB or KiB)", [8, 0.5]),
+        ("mem_tb", ["0.5", "2"], "read it with", [512, 2048]),
+    ],
+)
+@pytest.mark.parametrize("submit", ["submit", "submitted"])
+def test_cells_say_the_unit_of_memory_that_no_name_says(
+    tmp_path: Path, submit: str, column: str, cells: list[str], asked: str, gib: list[float]
+) -> None:
+    """Beside our own columns it was left out without a word, and bytes were advised to be MiB."""
+    path = tmp_path / "jobs.csv"
+    path.write_text(f"id,{submit},duration,cores,{column}\na,0,60,2,{cells[0]}\nb,1,60,2,{cells[1]}\n")
+    assert advised(path).memory.tolist() == gib
+    with pytest.raises(InputError) as caught:
+        read_workload(path)
+    assert str(caught.value.hint).startswith(asked)
+
+
+def test_memory_that_is_skipped_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "jobs.csv"
+    path.write_text("id,submit,duration,cores,vmem\na,0,60,2,5\n")
+    with pytest.raises(InputError) as caught:
+        read_workload(path)
+    assert str(caught.value.hint).startswith("if memory goes by the vCPUs (else say memory=NAME), whatever vmem say")
+
+
+def test_units_are_told_of_the_column_that_has_them(tmp_path: Path) -> None:
+    """Bare memory was said to have cells with a unit where the vCPUs have some."""
+    path = tmp_path / "jobs.csv"
+    path.write_text("submit,duration,cores,memory\n0,60,500m,+8\n1,60,2,4\n")
+    found = read(path)
+    assert found.memory.tolist() == [8, 4]
+    assert "memory" not in {one.column for one in found.provenance.modelled}
+
+
+def test_decimal_commas_are_met_before_units_too(tmp_path: Path) -> None:
+    """Leaving their jobs out was advised."""
+    path = tmp_path / "jobs.csv"
+    path.write_text("submit;duration;cores;memory\n0;60;2;1,5 Gi\n1;60;2;512Mi\n")
+    assert advised(path).memory.tolist() == [1.5, 0.5]
+
+
+@pytest.mark.parametrize("submit", ["2026/11/01 10:00:00 +0200", "01 Nov 2026 10:00:00 +0500"])
+def test_times_with_a_zone_beside_some_without_are_refused_however_written(tmp_path: Path, submit: str) -> None:
+    """Hours of the zone were taken for the duration of jobs."""
+    path = tmp_path / "jobs.csv"
+    path.write_text(f"submit,end,cores\n{submit},2026-11-01 10:00:00,2\n")
+    with pytest.raises(InputError, match="have a time zone"):
+        read(path)
+
+
+def test_jobs_of_htcondor_run_from_their_start(tmp_path: Path) -> None:
+    """Their wait was taken for a part of their duration."""
+    path = tmp_path / "jobs.csv"
+    path.write_text("ClusterId,QDate,JobStartDate,CompletionDate,RequestCpus\n1,1793527200,1793527260,1793527300,4\n")
+    assert advised(path).duration.tolist() == [40]

@@ -196,7 +196,7 @@ class Growing:
 
 class Sink:
     """Takes record batches, checks them at full speed and keeps the columns as arrays; ``good`` rows hold no fault,
-    ``local_zone`` is that of times that named none and were read in it."""
+    ``local_zone`` is that of times that named none and were read in it, columns ``with_units`` have cells with one."""
 
     def __init__(self, columns: tuple[Column, ...], max_rows: int, file: str) -> None:
         self.columns = columns
@@ -205,6 +205,7 @@ class Sink:
         self.rows = 0
         self.good = 0
         self.local_zone = ""
+        self.with_units = set[str]()
         self.growing: dict[str, Growing] = {}
         self.names: dict[str, dict[str, int]] = {c.name: {} for c in columns if c.sort == "label"}
         self.identities: list[pa.Array] = []
@@ -279,6 +280,8 @@ class Sink:
         if column.sort == "clock":
             values = _numbers(values, lambda text: clock_seconds(text, column.said))
         elif column.sort == "size":
+            if any(text.rstrip()[-1:].isalpha() for text in values.unique().to_pylist() if text):
+                self.with_units.add(column.name)
             values = _numbers(values, column.size_of)
         elif column.sort == "time" and pa.types.is_string(values.type):
             values = _numbers(values, lambda text: unix_of_date(text, column.dates))

@@ -56,6 +56,14 @@ def written_as(text: str) -> str:
     return found[1] if found else ""
 
 
+def has_zone(cell: str) -> bool:
+    """Whether a time says its zone."""
+    if written := written_as(cell):
+        return written == ZONED
+    clock = cell.strip()[10:]
+    return clock.endswith(("Z", "z")) or "+" in clock or "-" in clock
+
+
 def _written(text: str) -> tuple[float, str] | None:
     found = _WRITTEN.fullmatch(text.strip())
     if found is None:

@@ -14,7 +14,7 @@ import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
 from hcloud.errors import InputError, did_you_mean
-from hcloud.readers.workloads.commands import advice, jobs_advice
+from hcloud.readers.workloads.commands import advice, bare_memory, jobs_advice, memory_left
 from hcloud.readers.workloads.findings import Findings, shown
 from hcloud.readers.workloads.identity import suspicious
 from hcloud.readers.workloads.meanings import (
@@ -30,12 +30,14 @@ from hcloud.readers.workloads.meanings import (
     unit_said,
 )
 from hcloud.readers.workloads.options import WorkloadOptions
+from hcloud.readers.workloads.quantities import likely_unit
 from hcloud.readers.workloads.source import HEAD_BYTES, CheckedReader, TraceFile
 from hcloud.readers.workloads.tables.clock import PAIRS, is_clock
 from hcloud.readers.workloads.tables.columns import Column, Sink, SuspectError, ticks_of
-from hcloud.readers.workloads.tables.dates import ALLOWED, ZONED, is_date, written_as
+from hcloud.readers.workloads.tables.dates import ALLOWED, ZONED, has_zone, is_date, written_as
 from hcloud.readers.workloads.tables.lengths import unit_of
 from hcloud.readers.workloads.tables.locate import ISO, NUMBER, TableLayout, duplicates, locate
+from hcloud.readers.workloads.tables.zones import mixed_zones
 
 _DATE = re.compile(r"\s*\d{4}-\d\d-\d\d", re.ASCII)
 _UTC = re.compile(r"(Z|z|UTC|GMT|[+-]00(:?00)?)$")
@@ -201,23 +203,30 @@ def columns_of_jobs(source: TraceFile, names: Sequence[str]) -> dict[str, str]:
     if "id" in found:
         ids = [name for name in names if "id" in meant([name], JOBS)]
         found["id"] = next((name for name in ids if len(set(cells[name])) == len(cells[name])), "")
+    if "memory" not in found and (bare := bare_memory(names)) and likely_unit(cells[bare]) == "auto":
+        found["memory"] = bare
     free = [name for name in names if plain(name) in OF_KINDS and name not in found.values()]
     found["kind"] = next((name for name in free if any(cells[name]) and all(map(_is_kind, cells[name]))), "")
     return {mine: name for mine, name in found.items() if name}
 
 
 def likely_units(source: TraceFile, found: Mapping[str, str], names: Sequence[str]) -> dict[str, str]:
-    """What of jobs no name says: MiB, CPU units and jobs that still run of AWS Batch and ECS, bytes of Ray, and
-    milliseconds of durations beside times in these."""
+    """What of jobs no name says: MiB, CPU units and jobs that still run of AWS Batch and ECS, bytes of Ray and of
+    large numbers, and milliseconds of durations beside times in these."""
     of_aws = {"jobArn", "taskArn"} & {*names}
     units = {"open_ends": "run"} if of_aws and "start" in found else {}
     if "memory" in found and (of_aws or found["memory"] == "entrypoint_memory"):
         units["memory_unit"] = "MiB" if of_aws else "B"
     if "taskArn" in names and "cores" in found:
         units["cores_unit"] = "cpu-units"
-    if "duration" not in found or unit_said("duration", found["duration"]) or source.head.startswith(b"PAR1"):
+    if source.head.startswith(b"PAR1"):
         return units
     cells = [dict(zip(names, map(str.strip, row), strict=False)) for row in _first_rows(source)]
+    bare = bare_memory(names) if "memory" not in found else ""
+    if bare and likely_unit([row.get(bare, "") for row in cells]) == "B":
+        units["memory_unit"] = "B"
+    if "duration" not in found or unit_said("duration", found["duration"]):
+        return units
     first = next((row for row in cells if NUMBER.fullmatch(row.get(found["duration"], ""))), None)
     unit = unit_of(first, found, meant(names, JOBS)) if first else ""
     return {**units, "duration_unit": unit} if unit else units
@@ -253,12 +262,11 @@ def _first_rows(source: TraceFile) -> list[list[str]]:
 
 def _check_zones(source: TraceFile, columns: tuple[Column, ...], first: list[str]) -> None:
     """InputError where one column of times is in a zone other than UTC and another says none: hours may lie between."""
-    times = [
-        (c, cell.strip()) for c, cell in zip(columns, first, strict=True) if c.sort == "time" and _DATE.match(cell)
-    ]
+    cells = [(c, cell.strip()) for c, cell in zip(columns, first, strict=True) if c.sort == "time"]
+    times = [(c, cell) for c, cell in cells if _DATE.match(cell) or written_as(cell) or is_date(cell)]
     _check_of_one_sort(source.name, columns, first)
-    elsewhere = [(c, cell) for c, cell in times if _has_zone(cell) and not _UTC.search(cell)]
-    naive = [c for c, cell in times if not _has_zone(cell) and not c.zone]
+    elsewhere = [(c, cell) for c, cell in times if has_zone(cell) and not _UTC.search(cell)]
+    naive = [c for c, cell in times if not has_zone(cell) and not c.zone]
     if elsewhere and naive:
         column, cell = elsewhere[0]
         raise mixed_zones(source.name, (column.in_file, shown(cell)), naive[0].in_file)
@@ -274,15 +282,6 @@ def _check_of_one_sort(file: str, columns: tuple[Column, ...], first: list[str])
             f"{file}: column {small[0]} has no times as column {dated[0]} has: {shown(cells[small[0]])}",
             hint=f"name another in place of {small[0]}, or write all times in one way",
         )
-
-
-def mixed_zones(file: str, zoned: tuple[str, str], naive: str) -> InputError:
-    """The refusal of times of which some have a zone and others none."""
-    column, told = zoned
-    return InputError(
-        f"{file}: the times of column {column} have a time zone ({told}) and those of {naive} have none",
-        hint=f"write both in one zone, or say that of {naive}: --set zone=Europe/Berlin",
-    )
 
 
 def dated(column: Column, options: WorkloadOptions) -> Column:
@@ -301,15 +300,10 @@ def _settled(column: Column, cell: str, ticks: float) -> Column:
         return replace(column, zone=zone, dates=written, told=f"a time as the first of the column, {shown(cell)}")
     if _DATE.match(cell) is None:
         return replace(column.in_numbers(ticks), dates="")
-    zoned = _has_zone(cell)
+    zoned = has_zone(cell)
     bare = f"without a zone ({column.zone or 'UTC'}), as 2026-11-01T10:00:00"
     example = "with a zone, as 2026-11-01T10:00:00Z" if zoned else bare
     return replace(column, zoned=zoned, dates="", told=f"an ISO-8601 time {example}: like the first of the column")
-
-
-def _has_zone(cell: str) -> bool:
-    clock = cell.strip()[10:]
-    return clock.endswith(("Z", "z", "UTC", "GMT")) or "+" in clock or "-" in clock
 
 
 def check_header(source: TraceFile, names: list[str], known: tuple[Column, ...], *, ignore_extra: bool) -> None:
@@ -327,6 +321,7 @@ def check_header(source: TraceFile, names: list[str], known: tuple[Column, ...],
     back = {theirs: mine for mine, theirs in usual.items()}
     if is_jobs(usual) and missing:  # the hint says all; what is not used is no mistake then
         unknown = [(index, name) for index, name in unknown if name in back]
+    bare = "memory" not in usual and bare_memory(names)
     for index, name in unknown:
         free = [a for a in allowed if a not in names]
         hint = f"; did you mean {back[name]}?" if back.get(name) in free else did_you_mean(name, free)
@@ -338,10 +333,12 @@ def check_header(source: TraceFile, names: list[str], known: tuple[Column, ...],
     error = findings.error(f"{source.name}: the header does not fit")
     if missing:
         error.hint = _which_columns(source, usual if jobs else {}, missing, names)
-    elif jobs and any(usual.get(name) not in (None, name) for name in allowed):
+    elif jobs and (any(usual.get(name) not in (None, name) for name in allowed) or bare):
         error.hint = jobs_advice(source, usual, names, likely_units(source, usual, names))
     elif len(set(names)) == len(names):
-        error.hint = advice(source, {"extra_columns": "ignore"}, told="columns that are not needed can be skipped")
+        where = memory_left(usual, names) if jobs else []
+        keys = {"extra_columns": "ignore"}
+        error.hint = advice(source, keys, *where, told="columns that are not needed can be skipped")
     raise error
 
 

@@ -28,10 +28,10 @@ from hcloud.readers.workloads.tables.waits import read_waits
 
 NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 ISO = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d(:\d\d(:\d\d(\.\d{1,9})?)?)?(Z|[+-]\d\d:?\d\d)?)?", re.ASCII)
-_DECIMALDECIMAL = re.compile(r"[+-]?\d[\d.' ]*,\d+", re.ASCII)
+_DECIMALDECIMAL = re.compile(r"[+-]?\d[\d.' ]*,\d+\s*[A-Za-z]*", re.ASCII)
 _DAY_FIRST_OR_LAST = re.compile(r"'\s*\d{1,2}([./-])\d{1,2}\1(\d{4}|\d\d)\b", re.ASCII)
 _HALF = re.compile(r"[AaPp]\.?[Mm]\.?'$", re.ASCII)
-_THOUSANDS = re.compile(r"'\s*\d{1,3}(,\d{3})+\s*'", re.ASCII)
+_THOUSANDS = re.compile(r"'\s*\d{1,3}(,\d{3})+\s*[A-Za-z]*\s*'", re.ASCII)
 _TWO = re.compile(r"'\s*\d+:[0-5]\d\b(?!:)", re.ASCII)
 DECIMAL = "with a decimal point, or --decimal ,"
 _Readable = tuple[dict[str, str], str] | None

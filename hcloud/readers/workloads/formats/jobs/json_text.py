@@ -246,7 +246,8 @@ def _whole(job: Mapping[str, object], where: str, file: str, repaired: Counter[s
         return job
     found, missing = Counter[str](), list[str]()
     for group in groups:
-        asked = {**group, **group["taskSpec"].get("computeResource", {})}
+        told = {**group, **(group["taskSpec"].get("computeResource") or {})}
+        asked = {name: value for name, value in told.items() if value is not None}
         if group.get("taskEnvironments"):
             asked["taskCount"] = len(group["taskEnvironments"])
         if group.get("schedulingPolicy") == "IN_ORDER":

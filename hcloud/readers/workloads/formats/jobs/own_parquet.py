@@ -30,8 +30,9 @@ from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.source import TraceFile
 from hcloud.readers.workloads.tables.clock import PAIRS
 from hcloud.readers.workloads.tables.columns import Column, Sink, SuspectError, ticks_of
-from hcloud.readers.workloads.tables.delimited import Progress, check_header, mixed_zones, renamed
+from hcloud.readers.workloads.tables.delimited import Progress, check_header, renamed
 from hcloud.readers.workloads.tables.locate import with_command
+from hcloud.readers.workloads.tables.zones import mixed_zones
 
 FORMAT = "jobs-parquet"
 _ROWS = 65_536

@@ -15,7 +15,6 @@ from hcloud.readers.workloads.formats.jobs.recorded import (
     CellError,
     RecordedJob,
     Recorder,
-    gib_of,
     number_of,
 )
 from hcloud.readers.workloads.options import WorkloadOptions
@@ -34,7 +33,9 @@ _LEAST = 40
 _NONE = ("", "none", "undefined", "0")
 _MS = 1e11  # later versions write milliseconds
 _DATES = ("%a %b %d %H:%M:%S %Y", "%m/%d/%Y %H:%M:%S.%f", "%m/%d/%Y %H:%M:%S")
-_ASKED = re.compile(r"\b(?:h_vmem|mem_free|m_mem_free|h_rss)=([\d.]+[KMGTkmgt]?)\b")
+_ASKED = re.compile(r"\b(?:h_vmem|mem_free|m_mem_free|h_rss)=([\d.]+)([KMGTkmgt]?)\b")
+_BYTES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+"""Of each letter: https://manpath.be/f7/5/sge_queue_conf, read 2026-11-29."""
 _TASK_ID = re.compile(r"\d+\.[\w.-]+")
 _ON_ONE = re.compile(r"(?i)smp|shm|thread|openmp(?!i)|\bomp|serial|single|make")
 """Names of environments whose slots are on one server."""
@@ -123,4 +124,4 @@ def _moment(name: str, words: Mapping[str, str], recorder: Recorder) -> float:
 def _memory(category: str, slots: float) -> float:
     """GiB: what was asked for each slot."""
     asked = _ASKED.search(category)
-    return gib_of("category", asked[1] if asked[1][-1].isalpha() else f"{asked[1]}b") * slots if asked else math.nan
+    return number_of("category", asked[1]) * _BYTES[asked[2]] / 2**30 * slots if asked else math.nan

@@ -20,7 +20,7 @@ from hcloud.readers.workloads.tables.columns import TICKS, Sink
 if TYPE_CHECKING:
     from hcloud.model.workload import Floats
 
-IN_A_GIB = {"auto": 1, "GiB": 1, "MiB": 1 << 10, "KiB": 1 << 20, "B": 1 << 30}
+IN_A_GIB = {"auto": 1, "GiB": 1, "MiB": 1 << 10, "KiB": 1 << 20, "B": 1 << 30, "TiB": 1 / 1024}
 """Of each unit of memory; jobs have GiB unless it is said."""
 SECONDS = {
     "auto": 1.0,
@@ -97,9 +97,9 @@ def units_read(sink: Sink, options: WorkloadOptions) -> list[Modelled]:
     told = [Modelled("duration", f"read as {_SPELT[duration]}", "duration_unit")] if duration in _SPELT else []
     if duration == "auto" and (ticks := max(column.ticks for column in sink.columns)) > 1:
         told = [Modelled("duration", f"in s, though times are in {TICKS[ticks]}", "duration_unit")]
-    if any(column.name == "memory" and column.sort == "size" for column in sink.columns):
+    if "memory" in sink.with_units:
         told.append(Modelled("memory", "of cells with a unit in that, G and GB as GiB", "fixed"))
-    if IN_A_GIB[memory] > 1:
+    if IN_A_GIB[memory] != 1:
         told.append(Modelled("memory", f"read as {memory}", "memory_unit"))
     if IN_A_VCPU[options.cores_unit] > 1:
         told.append(Modelled("cores", f"read as {_CORES[options.cores_unit]}", "cores_unit"))
