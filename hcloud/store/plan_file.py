@@ -118,7 +118,7 @@ def load_changes(path: Path) -> ChangeSet:
         if plan.changes is None:
             provider = next((line.provider for line in plan.mix), "aws")
             hint = f"plan it again with --cloud {provider} --out {path}; --cloud fake rehearses"
-            raise InputError(f"{path}: this plan was made for no cloud, so it changes nothing", hint=hint)
+            raise InputError(f"{path}: this plan was made without --cloud, so it lists no changes", hint=hint)
         return _exactly(path, plan.changes, document.get("changes"))
     try:
         found = form_of(ChangeSet).validate_python(document)

@@ -133,7 +133,11 @@ def _demand(plan: Plan, width: int) -> list[str | Text]:
 def _drawn(plan: Plan, width: int) -> list[str | Text]:
     w = plan.workload
     drawn = Text(sparkline(w.profile, width), style="cyan")
-    return [f"mean vCPUs over time, from 0 to {figure(max(w.profile))}:", drawn] if drawn else []
+    if not drawn:
+        return []
+    seconds = w.hours * SECONDS_PER_HOUR / len(w.profile)
+    span = format_span(seconds) if seconds % w.step_seconds else format_duration(int(seconds))
+    return [f"vCPUs over time, means of {span}, from 0 to {figure(max(w.profile))}:", drawn]
 
 
 def sparkline(values: Sequence[float], width: int) -> str:

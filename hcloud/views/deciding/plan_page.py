@@ -195,7 +195,7 @@ def _mix(plan: Plan) -> PageSection:
 def _changes(plan: Plan) -> PageSection:
     if plan.changes is None:
         words = (
-            "This plan was made for no cloud. 'hcloud plan --cloud aws --out plan.json' lists what would change there.",
+            "This plan was made without --cloud. 'hcloud plan --cloud aws --out plan.json' lists what would change.",
         )
         return PageSection("Changes", words)
     return changes_section(plan.changes)

@@ -91,4 +91,4 @@ def test_the_name_of_a_strategy_stands_apart_from_its_bars(name: str) -> None:
 def test_the_drawn_demand_of_a_plan_says_its_unit_and_height(capsys: pytest.CaptureFixture[str]) -> None:
     trace = str(Path(__file__).parents[3] / "examples" / "six-weeks" / "trace.csv")
     assert run(["plan", trace, "--provider", "aws", "--family", "m6i"]) == 0
-    assert "mean vCPUs over time, from 0 to 671:" in capsys.readouterr().out
+    assert "vCPUs over time, means of 8.4h, from 0 to 671:" in capsys.readouterr().out
