@@ -15,7 +15,7 @@ from hcloud.control.operating.records import MachinePhase, MachineRecord
 from hcloud.control.operating.together import ended_by_cancel
 from hcloud.control.pieces import are_linked
 from hcloud.control.sessions.session import ControlSession
-from hcloud.errors import HcloudError, LockedError
+from hcloud.errors import HcloudError, InputError, LockedError
 from hcloud.live.operating.acting import Action, intended
 from hcloud.live.operating.crash_points import NOTED
 from hcloud.live.operating.desk import OperatingDesk
@@ -52,6 +52,7 @@ class OperatingLoop:
         self._coming: list[tuple[float, int, Pieces]] = []
         self._known: set[str] = set(fold.known)
         self._deciding: dict[str, Pieces] = {}
+        self._is_unread = False
         self._linked = are_linked(session.setup.rules)
         self._learner = Learner(self.desk, terms.known)
         self.desk.before = self._learner.before
@@ -101,7 +102,7 @@ class OperatingLoop:
     def unread(self) -> str:
         """Why jobs may never have come that this work was given: their file cannot be read. Empty where it can, or
         where no more jobs are taken."""
-        return "" if self.fold.asked else self.desk.troubles.get("jobs", "")
+        return self.desk.troubles.get("jobs", "") if self._is_unread and not self.fold.asked else ""
 
     def newly_held(self) -> list[MachineRecord]:
         """Machines that are wanted and not launched yet, for reasons that were not told of before."""
@@ -301,6 +302,7 @@ class OperatingLoop:
             found = desk.parts.source.new()
         except HcloudError as error:
             desk.troubles["jobs"] = "; ".join(line.strip() for line in str(error).splitlines())
+            self._is_unread = isinstance(error, InputError)
             return NewJobs(closed=desk.closed)
         desk.troubles.pop("jobs", None)
         return found

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from operating import World, closed_after, job
 
 from hcloud.control.operating.fold import Fold
-from hcloud.errors import UsageError
+from hcloud.errors import UnreachableError, UsageError
 from hcloud.model.running.job import JobOrder, NewJobs, in_pieces
 from hcloud.model.running.note import Asked, JobTaken
 from hcloud.readers.jobs import FollowedFile, JobsFile, SeveralFiles
@@ -59,6 +60,18 @@ def test_who_goes_on_with_nothing_but_a_file_that_cannot_be_read_launches_nothin
     world.start().expect(NewJobs(closed=True))
     world.asked.append(Asked(0.0, "drain"))
     assert world.run().fold.is_finished, "it ends the work without those jobs"
+
+
+def test_work_whose_scheduler_is_out_of_reach_has_no_file_to_restore(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is told as what it is, and work whose jobs all came is over."""
+    world = World.of(tmp_path / "j", [job("a", seconds=60.0)], "SR", 1)
+    world.run(until=lambda loop: bool(world.engine.ran))
+    monkeypatch.setattr(world.source, "new", Mock(side_effect=UnreachableError("the scheduler does not answer")))
+    loop = world.run()
+    assert "jobs" in loop.desk.troubles
+    assert (loop.unread, loop.fold.is_finished) == ("", True)
 
 
 OTHERS = [
