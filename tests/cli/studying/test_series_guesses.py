@@ -74,6 +74,6 @@ def test_the_screen_says_of_how_many_machines_a_demand_is_the_sum(
     rows = (f"{300 * n},{n % 7},{n % 5}\n" for n in range(600))
     (tmp_path / "use.csv").write_text("timestamp,web vcpus,db vcpus\n" + "".join(rows), encoding="utf-8")
     assert run(["plan", str(tmp_path / "use.csv"), *NOW, "-q"]) == 0
-    assert "use.csv: 600 rows of 2 machines, 50.0 h" in " ".join(capsys.readouterr().out.split())
+    assert "use.csv: 600 rows of 2 machines · vCPU" in " ".join(capsys.readouterr().out.split())
     assert run(["workload", "show", str(tmp_path / "use.csv"), "-q"]) == 0
     assert "machines 2, added up" in " ".join(capsys.readouterr().out.split())
