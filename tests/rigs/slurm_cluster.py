@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from waiting import PATIENCE
+from waiting import PATIENCE, until
 
 import hcloud
 from hcloud.errors import UnavailableError
@@ -172,7 +172,7 @@ class Cluster:
 def wait_for(what: Callable[[], object], why: str) -> None:
     """Ask gently until it is so, and the more gently the longer it takes: to ask starts some of Slurm's commands. Fails
     with ``why``. A busy slurmctld may not answer for a moment, which the loop of a controller bears, too."""
-    begun = time.monotonic()
+    slept = 0.0
     while True:
         told = ""
         try:
@@ -180,8 +180,9 @@ def wait_for(what: Callable[[], object], why: str) -> None:
                 return
         except UnavailableError as error:
             told = f": {error}"
-        assert time.monotonic() < begun + PATIENCE, why + told
-        time.sleep(min(0.05 + (time.monotonic() - begun) / 8, 0.5))
+        assert slept < PATIENCE, why + told
+        time.sleep(nap := min(0.05 + slept / 8, 0.5))
+        slept += nap
 
 
 @contextmanager
@@ -265,13 +266,15 @@ def _write(made: Cluster, keep: int) -> None:
 
 def _sweep(home: Path) -> None:
     """Kill what carries the folder in its command line or works in it: munged, and what jobs started."""
-    until = time.monotonic() + PATIENCE
-    while found := _processes(home):
-        assert time.monotonic() < until, f"{found} cannot be ended"
+
+    def are_gone() -> bool:
+        found = _processes(home)
         for pid in found:
             with _gone():
                 os.kill(pid, signal.SIGKILL)
-        time.sleep(0.02)
+        return not found
+
+    until(are_gone, "they cannot be ended")
 
 
 @contextmanager
