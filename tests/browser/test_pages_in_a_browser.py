@@ -204,7 +204,7 @@ def test_the_first_key_leads_past_the_contents(browser: Browser, pages: dict[str
 
 
 def test_a_wide_table_scrolls_in_itself_by_keyboard(browser: Browser, pages: dict[str, Path]) -> None:
-    with shown(browser, pages["simulated"], TABLET) as it:
+    with shown(browser, pages["compared"], TABLET) as it:
         it.page.evaluate("[...document.querySelectorAll('.scroll')].find(s => s.scrollWidth > s.clientWidth).focus()")
         it.page.keyboard.press("ArrowRight")
         it.comes_to("[...document.querySelectorAll('.scroll')].some(s => s.scrollLeft > 0)")
