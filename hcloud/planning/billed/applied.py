@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
     from hcloud.model.workload import Floats
 
-    Steps = NDArray[np.int64] | slice
+    Numbers = NDArray[np.int64]
+    Steps = Numbers | slice
 
 EVERY = slice(None)
 
@@ -37,31 +38,41 @@ class MovedPurchase:
     def pooled(self, number: int, at: Steps, dollars: Floats, steps: int) -> None:
         """A pool has so many more dollars at some of all ``steps``. More change those where some were missing, less
         those where they are not left."""
-        room = self.rooms.setdefault(number, np.zeros(steps))
-        wanted = self.wanted.setdefault(number, np.full(steps, -np.inf))
+        if number not in self.rooms:
+            self.rooms[number], self.wanted[number] = np.zeros(steps), np.full(steps, -np.inf)
+        room, wanted = self.rooms[number], self.wanted[number]
         room[at], wanted[at] = dollars, np.where(dollars != 0, np.maximum(-dollars, 0.0), -np.inf)
         if not room.any():
             del self.rooms[number], self.wanted[number]
 
     def needed(self, kind: int, at: Steps, machines: Floats, steps: int) -> None:
         """So many more machines of a kind are left at some of all ``steps``."""
-        self.lefts.setdefault(kind, np.zeros(steps))[at] = machines
+        if kind not in self.lefts:
+            self.lefts[kind] = np.zeros(steps)
+        self.lefts[kind][at] = machines
         if not self.lefts[kind].any():
             del self.lefts[kind]
 
 
 class AppliedPools:
-    """The pools of an estate and of what is bought, applied in order. ``slack`` is, at each place of the order and each
-    step, what is left of a pool after it, in dollars; below zero what is missing to cover the kind. Another number of a
+    """The pools of an estate and of what is bought, applied in order. Steps that are the same in all of use and of what
+    may be held are one, of which ``steps`` are left. ``slack`` is, at each place of the order and each of them,
+    what is left of a pool after it, in dollars; below zero what is missing to cover the kind. Another number of a
     purchase is followed through the steps and places alone at which it changes that, not played anew."""
 
     def __init__(self, estate: BilledEstate, bought: Sequence[KindPurchase]) -> None:
         self.estate, pools = estate, estate.floating(bought)
-        self.order, rooms = estate.order(pools), [pool.dollars for pool in pools]
+        self.order = estate.order(pools)
         self.number = {term: len(estate.pools) + n for n, term in enumerate(estate.terms(bought))}
-        self.beside = estate.beside_bound(bought)
+        self.held = {(p.steps.start, p.steps.stop): _held(p.steps, estate) for p in bought}
+        columns = [*(k.machines for k in estate.kinds), *(p.dollars for p in estate.pools), *self.held.values()]
+        first, self.which = _distinct(np.column_stack(columns))
+        self.weights = np.bincount(self.which) * estate.step_hours
+        self.held = {steps: held[first] for steps, held in self.held.items()}
+        rooms = [pool.dollars[first] for pool in pools]
+        self.beside = [machines[first] for machines in estate.beside_bound(bought)]
         self.left = [np.maximum(machines, 0.0) for machines in self.beside]
-        self.steps = len(self.left[0])
+        self.steps = len(first)
         self.slack: list[Floats] = []
         for rate, number, kind in self.order:
             slack = rooms[number] - self.left[kind] * rate
@@ -74,25 +85,28 @@ class AppliedPools:
         """What it changes to hold so many of a purchase; these are held then where they are to be kept."""
         more = count - purchase.holding.count
         found = MovedPurchase(float(purchase.holding.offer.term_cost) * more)
-        change = np.zeros(self.steps)
+        held = self.held[purchase.steps.start, purchase.steps.stop]
         if purchase.rates is None:
-            change[purchase.steps] = -more * purchase.machines
-            self._bound(found, purchase.kind, change)
+            self._bound(found, purchase.kind, held * (-more * purchase.machines))
         else:
-            change[purchase.steps] = float(purchase.holding.offer.effective_hourly) * more
+            change = held * (float(purchase.holding.offer.effective_hourly) * more)
             found.pooled(self.number[purchase.term], EVERY, change, self.steps)
-        for place in range(len(self.order)):
-            self._follow(found, place, keep=keep)
+        for place, (_, number, kind) in enumerate(self.order):
+            if number in found.rooms or kind in found.lefts:
+                self._follow(found, place, keep=keep)
+            elif not found.rooms and not found.lefts:
+                break
         found.dollars += sum(self._dollars(*one) for one in found.rented)
         return found
 
-    def hold(self, purchase: KindPurchase, count: int) -> None:
-        """Hold so many of it from now on."""
+    def hold(self, purchase: KindPurchase, count: int) -> float:
+        """Hold so many of it from now on; the dollars of the horizon that it changes."""
         moved = self.moved(purchase, count, keep=True)
         for kind, at, machines in moved.rented:
             self.left[kind][at] += machines
         for kind, machines in moved.beside.items():
             self.beside[kind] = machines
+        return moved.dollars
 
     def _bound(self, moved: MovedPurchase, kind: int, change: Floats) -> None:
         """Follow machines that are bound to a kind."""
@@ -138,16 +152,28 @@ class AppliedPools:
         _, number, kind = self.order[place]
         if kind in moved.lefts:
             return EVERY
-        if number not in moved.wanted:
-            return None
-        at = np.flatnonzero(self.slack[place] < moved.wanted[number])
+        (at,) = (self.slack[place] < moved.wanted[number]).nonzero()
         return at if len(at) else None
 
     def _dollars(self, kind: int, at: Steps, machines: Floats) -> float:
         """What so many more machines of a kind cost on demand."""
         of = self.estate.kinds[kind]
         if of.candidate is None or of.candidate.sustained is None:
-            return 0.0 if of.candidate is None else float(machines.sum()) * self.estate.step_hours * of.price
+            return 0.0 if of.candidate is None else float(machines @ self.weights[at]) * of.price
         left = self.left[kind].copy()
         left[at] += machines
-        return of.rented(left) - of.rented(self.left[kind])
+        return of.rented(left[self.which]) - of.rented(self.left[kind][self.which])
+
+
+def _held(steps: slice, estate: BilledEstate) -> Floats:
+    """1 at the steps that a purchase holds."""
+    held = np.zeros(len(estate.kinds[0].machines))
+    held[steps] = 1.0
+    return held
+
+
+def _distinct(rows: Floats) -> tuple[Numbers, Numbers]:
+    """(the first of all rows that are the same, for each row which of these it is)."""
+    whole = np.ascontiguousarray(rows).view(np.dtype((np.void, rows.shape[1] * rows.itemsize)))
+    _, first, which = np.unique(whole.ravel(), return_index=True, return_inverse=True)
+    return first, which

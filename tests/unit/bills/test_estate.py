@@ -11,8 +11,8 @@ import pytest
 
 from hcloud.model.bill import Bill, BilledUsage, LineKind, LineSum, UsageKind
 from hcloud.model.catalog import OfferKey, Payment, Provider, PurchaseOption
-from hcloud.planning.billed.applied import AppliedPools
-from hcloud.planning.billed.better import better
+from hcloud.planning.billed.applied import AppliedPools, MovedPurchase
+from hcloud.planning.billed.better import LEAST_GAIN, better
 from hcloud.planning.billed.estate import BilledEstate, EstateKind, EstatePool, KindPurchase
 from hcloud.planning.fleets.candidates import Candidate
 from hcloud.planning.fleets.fleet import Holding
@@ -187,3 +187,39 @@ def test_a_plan_over_kinds_is_bought_where_each_of_them_alone_would_buy_its_own(
     )
     assert [p.holding.count for p in found[1:]] == [0, 0, *[10] * extra]
     assert abs(found[0].holding.count - 10 * rates[0] / rates[1]) < 1  # as many dollars as the first kind uses
+
+
+def test_many_kinds_are_chosen_over_the_hours_that_differ(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each trial went through all 8,760 hours of a year that repeats one week, and nothing was told of the search. What
+    it finds is held to all hours: not one more or less of any purchase saves."""
+    hours, names = np.arange(HOURS) % 168, ["m5.large", "c6g.large", "r5.large", "m6i.large"] * 7
+    shared, own = (
+        [BOOK.offers[OfferKey(Provider.AWS, "us-east-1", name, option, 1, Payment.NONE)] for name in names]
+        for option in (PurchaseOption.COMPUTE_SAVINGS_PLAN, PurchaseOption.INSTANCE_SAVINGS_PLAN)
+    )
+    kinds = [
+        replace(kind(name, 1), machines=30 + n + np.round(20 * np.sin(hours / 4 + n))) for n, name in enumerate(names)
+    ]
+    estate, year = BilledEstate(tuple(kinds), (), 1.0), slice(0, HOURS)
+    floats = KindPurchase(
+        0, Holding(shared[0], 0), year, 1.0, {n: float(offer.effective_hourly) for n, offer in enumerate(shared)}
+    )
+    bound = [KindPurchase(number, Holding(offer, 40), year, 1.0) for number, offer in enumerate(own)]
+    looked, told, moved = set[int](), list[float](), AppliedPools.moved
+
+    def seen(self: AppliedPools, purchase: KindPurchase, count: int, *, keep: bool = False) -> MovedPurchase:
+        looked.add(self.steps)
+        return moved(self, purchase, count, keep=keep)
+
+    monkeypatch.setattr(AppliedPools, "moved", seen)
+    found = better(estate, [floats, *bound], told.append)
+    total = estate.costs(found).total
+    assert total < estate.costs([floats, *bound]).total
+    for number, purchase in enumerate(found):
+        for other in {purchase.holding.count + 1, max(purchase.holding.count - 1, 0)}:
+            tried = [*found[:number], purchase.of(other), *found[number + 1 :]]
+            assert estate.costs(tried).total > total - 2 * LEAST_GAIN
+    assert looked == {168}
+    assert told == sorted(told)
+    assert len(told) > len(kinds)
+    assert 0 < told[0] < told[-1] < 1

@@ -33,6 +33,7 @@ from hcloud.usecases.workloads.bills import bill_name
 
 READING = 0.7  # ours: the part of the progress bar that reading takes
 COMPARING = 0.4  # ours: the part of planning that finds what to choose among
+CHOOSING = 0.8  # ours: the part of planning after which that is chosen for all kinds together
 SHOWN_SAID = 4
 
 
@@ -50,14 +51,14 @@ def plan_of(basis: BillBasis, now: datetime, progress: Progress = unheard) -> Bi
     """The plans of a bill's kinds, and what they add up to."""
     compared = dict(_compared(basis, now, part_of(progress, 0.0, COMPARING)))
     joint = together(compared, basis)
-    held = _chosen(basis, joint)
+    held = _chosen(basis, joint, part_of(progress, COMPARING, CHOOSING))
     plans, decided = [], {}
     for number, use in enumerate(basis.kinds):
         made, plan = _kind_plan(basis, use, now, Beside(compared=compared.get(use.kind), holdings=held.get(use.kind)))
         plans.append(made)
         if plan is not None:
             decided[use.kind] = plan.decision.fleet.holdings
-        part_of(progress, COMPARING, 1.0)((number + 1) / len(basis.kinds))
+        part_of(progress, CHOOSING, 1.0)((number + 1) / len(basis.kinds))
     return _summed(basis, list(_priced(basis, plans, joint, decided)), now)
 
 
@@ -70,10 +71,12 @@ def _compared(basis: BillBasis, now: datetime, progress: Progress) -> Iterator[t
         progress((number + 1) / len(basis.kinds))
 
 
-def _chosen(basis: BillBasis, joint: TogetherKinds | None) -> dict[MachineKind, tuple[Holding, ...]]:
+def _chosen(
+    basis: BillBasis, joint: TogetherKinds | None, progress: Progress = unheard
+) -> dict[MachineKind, tuple[Holding, ...]]:
     """What to hold of each kind where commitments float between them; sizes by regret are those of each alone."""
     by_regret = basis.loaded.config.settings().risk.regret_quantile is not None
-    return {} if joint is None or by_regret else joint.chosen()
+    return {} if joint is None or by_regret else joint.chosen(progress)
 
 
 def _priced(

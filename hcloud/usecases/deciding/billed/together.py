@@ -25,6 +25,7 @@ from hcloud.planning.settings import PlanSettings
 from hcloud.units import HOURS_PER_MONTH, SECONDS_PER_HOUR, cents
 from hcloud.usecases.deciding.billed.basis import BillBasis
 from hcloud.usecases.deciding.plan import planned_demand
+from hcloud.usecases.progress import Progress, unheard
 
 if TYPE_CHECKING:
     from hcloud.model.workload import Floats
@@ -48,10 +49,10 @@ class TogetherKinds:
     estate: BilledEstate
     book: PriceBook
 
-    def chosen(self) -> dict[MachineKind, tuple[Holding, ...]]:
+    def chosen(self, progress: Progress = unheard) -> dict[MachineKind, tuple[Holding, ...]]:
         """What to hold of each kind: of what floats as much as covers what it uses."""
         bought = [p for number in range(len(self.names)) for p in self._possible(number)]
-        found = [p for p in better(self.estate, [*self._shared(bought), *bought]) if p.holding.count]
+        found = [p for p in better(self.estate, [*self._shared(bought), *bought], progress) if p.holding.count]
         held = [*(p for p in found if p.rates is None), *self._divided(found)]
         return {
             kind: tuple(p.holding for p in held if p.kind == number and p.holding.count)
