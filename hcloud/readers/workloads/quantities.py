@@ -7,7 +7,9 @@ from collections.abc import Iterable
 
 _AMOUNT = re.compile(r"\s*\+?((?:\d{1,99}(?:\.\d*)?|\.\d+)(?:e[+-]?\d{1,2})?)\s*([a-z]*)\s*", re.ASCII | re.IGNORECASE)
 _BYTES = re.compile(r"(?:([kmgtpe])(i?))?(?:b|bytes?)?", re.ASCII | re.IGNORECASE)
-_CPUS = {"m": 1e3, "u": 1e6, "n": 1e9} | dict.fromkeys(("cpu", "cpus", "vcpu", "vcpus", "core", "cores"), 1.0)
+_CPUS = {"k": 1e-3, "m": 1e3, "u": 1e6, "n": 1e9} | dict.fromkeys(
+    ("cpu", "cpus", "vcpu", "vcpus", "core", "cores"), 1.0
+)
 """How many of each are in a vCPU."""
 _LARGE = 2**28  # ours: 256 MiB in bytes, else 256 GiB in KiB
 

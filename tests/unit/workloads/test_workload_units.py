@@ -16,7 +16,7 @@ from hcloud.readers.workloads.entry import read_workload
 from hcloud.readers.workloads.options import WorkloadOptions, with_keys
 from hcloud.readers.workloads.quantities import cpus_of, memory_of
 
-CORES = ["2", "500m", "1500m", "0.25", "4 vCPU", ""]
+CORES = ["2", "500m", "1500m", "0.25", "1k", ""]
 MEMORY = ["4", "512Mi", "16 GB", "1048576 KiB", "1.5g", "2147483648B"]
 
 
@@ -51,7 +51,7 @@ def test_cells_that_name_their_unit_are_read_beside_bare_numbers(tmp_path: Path,
         table = {"submit": [0.0 + at for at in range(6)], "duration": [60.0] * 6, "cores": CORES, "memory": MEMORY}
         parquet.write_table(pa.table(table), path)
     found = read(path)
-    assert found.cores.tolist() == [2, 0.5, 1.5, 0.25, 4, 1]
+    assert found.cores.tolist() == [2, 0.5, 1.5, 0.25, 1000, 1]
     assert found.memory.tolist() == [4, 0.5, 16, 1, 1.5, 2]
     assert ("memory", "of cells with a unit in that, G and GB as GiB") in [
         (m.column, m.rule) for m in found.provenance.modelled

@@ -43,7 +43,10 @@ _WORDS = {True: "yes", False: "no"}
 _OF_GOOGLE = {"taskCount": 1, "parallelism": 5000, "cpuMilli": 2000, "memoryMib": 2000}
 """What Google Batch takes where a job does not say: https://cloud.google.com/batch/docs/reference/rest/v1/projects.locations.jobs
 and, of tasks at once, https://cloud.google.com/batch/quotas, both read 2026-11-29."""
-_USUAL = "as Google Batch does, 1 task, all at once up to 5,000, with 2 vCPUs and 2,000 MiB each"
+_USUAL = (
+    f"as Google Batch does, {_OF_GOOGLE['taskCount']} task, all at once up to {_OF_GOOGLE['parallelism']:,},"
+    f" with {_OF_GOOGLE['cpuMilli'] / 1000:g} vCPUs and {_OF_GOOGLE['memoryMib']:,} MiB each"
+)
 _ARRAY = (
     "ask for its jobs (aws batch list-jobs --array-job-id, then describe-jobs), and leave arrays out: jq '.jobs |="
     " map(select(.arrayProperties.size == null))' FILE > jobs.json"
