@@ -15,7 +15,7 @@ from hcloud.views.markdown import PER_MONTH, table
 from hcloud.views.tables import Figures
 
 _NONE = "-"
-_BY_USE = "that is by use alone; a bill has starts, gaps between jobs and idle instances, too: simulated, "
+_BY_USE = "those are dollars of use alone; the simulated bill, with starts, gaps between jobs and idle instances: "
 
 
 def points_table(operation: Operation, *, every: bool = False) -> Figures:
@@ -121,13 +121,13 @@ def simulated_lines(plan: Plan) -> Iterator[str]:
         unused = " without what is owned" if plan.unbought != plan.now.name else ""
         other = found.all_on_demand
         beside = "" if other is None else f" (all on demand{unused} {format_money(other)})"
-        yield f"{_BY_USE}{format_money(found.monthly)}/month as {found.strategy}{beside}"
+        yield f"{_BY_USE}{format_money(found.monthly)}/month as strategy {found.strategy}{beside}"
 
 
 def _chosen_cost(operation: Operation) -> str:
     """What the chosen point costs by simulation beside renting everything, which is simulated alike."""
     chosen, base = operation.chosen, operation.baseline
-    said = f"{format_money(chosen.monthly)}/month as {chosen.strategy}, {chosen.kept_qos.mean:.1%} kept"
+    said = f"{format_money(chosen.monthly)}/month as strategy {chosen.strategy}, {chosen.kept_qos.mean:.1%} kept"
     if (base.strategy, base.reserve) == (chosen.strategy, chosen.reserve):
         return said
     saved = base.monthly - chosen.monthly

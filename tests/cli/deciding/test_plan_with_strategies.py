@@ -204,8 +204,8 @@ def test_all_on_demand_costs_the_same_with_and_without_strategies(
     assert first.split("all on demand")[0] == alone.split("all on demand")[0]
     assert f"all on demand ${float(document['now']['monthly']):,.0f}/month" in first
     monthly = next(float(p["monthly"]) for p in chosen["points"] if not p["verdict"])
-    assert second.startswith("that is by use alone; a bill has starts, gaps between jobs and idle instances, too: ")
-    assert f"simulated, ${monthly:,.0f}/month as HM, " in second
+    assert second.startswith("those are dollars of use alone; the simulated bill, with starts, gaps between jobs and ")
+    assert f"idle instances: ${monthly:,.0f}/month as strategy HM, " in second
     assert f"${float(baseline['monthly']):,.0f}/month as OdF, all rented as whole servers" in second
 
 
