@@ -104,14 +104,17 @@ def cover(cores: Floats, memory: Floats, candidates: Sequence[Candidate]) -> lis
     Two types suffice for the fractional optimum (a basic solution of two constraints); of each pair the fractional
     count of the first is rounded both ways and the second fills up.
     """
-    best_cost = np.full(len(cores), np.inf)
+    choices = _choices(cores, memory, candidates)
+    cheapest, chosen = np.full(len(cores), np.inf), np.zeros(len(cores), dtype=np.int64)
+    for which, counts in enumerate(choices):
+        cost = np.sum([n * float(candidates[i].on_demand.hourly) for i, n in counts.items()], axis=0)
+        better = cost < cheapest - SLACK
+        cheapest[better], chosen[better] = cost[better], which
     best = [np.zeros(len(cores), dtype=np.int64) for _ in candidates]
-    for counts in _choices(cores, memory, candidates):
-        cost = sum((n * float(candidates[i].on_demand.hourly) for i, n in counts.items()), np.zeros(len(cores)))
-        better = cost < best_cost - SLACK
-        best_cost = np.where(better, cost, best_cost)
-        for i, n in enumerate(best):
-            best[i] = np.where(better, counts.get(i, np.int64(0)), n)
+    for which in np.unique(chosen):
+        at = chosen == which
+        for i, n in choices[which].items():
+            best[i][at] = n[at]
     return best
 
 

@@ -215,10 +215,19 @@ def _search(pool: _Pool, start: Floats, move: int) -> Counts:
     up and another down."""
     limits = np.array([sum(np.inf if o.remaining is None else o.remaining for o in offers) for offers in pool.ladders])
     counts: Counts = np.minimum(np.floor(start), limits).astype(np.int64)
-    best = pool.cost(counts)
+    known: dict[bytes, float] = {}
+
+    def cost(trial: Counts) -> float:
+        if (trial < 0).any() or (trial > limits).any():
+            return np.inf
+        if (key := trial.tobytes()) not in known:
+            known[key] = pool.cost(trial)
+        return known[key]
+
+    best = cost(counts)
     while move:
         trials = [counts + step for step in _steps(len(limits), move)]
-        costs = [pool.cost(t) if (t >= 0).all() and (t <= limits).all() else np.inf for t in trials]
+        costs = [cost(trial) for trial in trials]
         at = int(np.argmin(costs))
         if costs[at] < best * (1 - 1e-9):
             counts, best = trials[at], costs[at]
