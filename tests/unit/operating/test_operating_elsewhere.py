@@ -29,7 +29,6 @@ from hcloud.usecases.deciding.explaining.job import explain_job
 from hcloud.usecases.live.decide import replay
 from hcloud.views.live.operating import Moment, operating_screen
 
-
 ORDERS = Draft202012Validator(order_schema())
 
 
