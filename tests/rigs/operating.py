@@ -6,7 +6,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -22,6 +22,7 @@ from hcloud.fake.faults import FaultPlan
 from hcloud.fake.in_memory.memory import MemoryCloud
 from hcloud.fake.ledger import Rented
 from hcloud.live.harvesting.terms import HarvestTerms
+from hcloud.live.operating import crash_points
 from hcloud.live.operating.agents import Agents
 from hcloud.live.operating.loop import OperatingLoop
 from hcloud.live.operating.machines import Machines
@@ -238,7 +239,7 @@ class World:
     cloud: MemoryCloud
     engine: FakeEngine
     source: GivenJobs
-    rhythm: Rhythm = field(default_factory=lambda: Rhythm(period=1.0, look=5.0, join=120.0, settled=0.0, again=2.0))
+    rhythm: Rhythm = field(default_factory=lambda: Rhythm(period=2.5, look=5.0, join=120.0, settled=0.0, again=2.0))
     limits: SpendingLimits = field(default_factory=SpendingLimits)
     follow: bool = False
     probe: Callable[[int], float | None] | None = None
@@ -254,7 +255,7 @@ class World:
     kill_at: tuple[str, int] | None = None
     kill_number: int = 0
     long: int = LONG
-    passed: int = 0
+    course: list[str] = field(default_factory=list)
     away: float = 0.0
     origin: LiveOrigin = ORIGIN
     price: Callable[[str, PurchaseOption], Decimal] = field(default=lambda name, option: Decimal("0.10"))
@@ -289,8 +290,8 @@ class World:
     def crash(self, point: str) -> None:
         """A named point: killed here the so-manieth time, where that was asked for."""
         self.points[point] += 1
-        self.passed += 1
-        if self.passed == self.kill_number:
+        self.course.append(point)
+        if len(self.course) == self.kill_number:
             raise Killed(point)
         if self.kill_at == (point, self.points[point]):
             self.kill_at = None
@@ -390,6 +391,14 @@ class World:
             assert fold.results.counted.get("completed", 0) == completed, (fold.results.counted, fold.jobs)
         known = read_journal(self.path)
         assert tuple(replay(known, plain())[1]) == known.decisions
+
+
+def moments(course: Sequence[str]) -> list[int]:
+    """The points of a run, by number, at which a killed controller leaves what it did not at the point before: what is
+    in the journal is noted, and a pass that brings nothing and does nothing leaves all as it was."""
+    both = enumerate(zip(["", *course], course, strict=False), 1)
+    same = {(before, crash_points.NOTED) for before in (crash_points.NOTED, "journal.lasting")}
+    return [number for number, pair in both if pair not in same]
 
 
 @contextmanager

@@ -85,7 +85,9 @@ def test_nothing_is_reserved_below_break_even() -> None:
 def test_growth_renews_in_a_larger_number() -> None:
     outlook = Outlook(horizon_hours=2 * 8760, growth_per_year=1.0)
     one_year = replace(MARKET, terms=(1,))
-    decision = decide(book(*market_of_two()), demand([160.0] * 24), PlanSettings(markets=(one_year,), outlook=outlook))
+    decision = decide(
+        book(*market_of_two()), demand([160.0], step=86_400), PlanSettings(markets=(one_year,), outlook=outlook)
+    )
     first, second = decision.fleet.holdings
     assert (first.start_hour, second.start_hour) == (0, 8760)
     assert first.count < second.count
@@ -95,10 +97,9 @@ def test_growth_renews_in_a_larger_number() -> None:
 
 def test_a_reserve_is_renewed_as_a_whole_where_several_dates_save_next_to_nothing() -> None:
     """A year is no whole number of weeks: from Monday to Monday one has 261 working days and pays, these have 260."""
-    busy, quiet = [320.0] * 24, [100.0] * 24
     market = book(candidate("m9.4xlarge", "1.00", [reserved("m9.4xlarge", "0.7137")]))  # 260.5 days
     settings = replace(SETTINGS, outlook=Outlook(horizon_hours=2 * 8760))
-    week = demand((quiet * 2 + busy * 5) * 2)
+    week = demand(([100.0] * 2 + [320.0] * 5) * 2, step=86_400)
     spread, whole = (
         decide(market, week, replace(settings, spread_min_saving=least)) for least in (0.0, settings.spread_min_saving)
     )

@@ -137,9 +137,11 @@ def test_what_a_job_leaves_running_ends_with_it(ground: Ground) -> None:
     number = some_number()
     other = some_number()
     ground.begin("other", "sleep", other)
-    double = f"(setsid sh -c 'sleep {number} & sleep {number}' > /dev/null 2>&1 &) ; sleep 0.3"
-    ground.shell("job", f"sleep {number} & {double}")
+    go = ground.folder / "go"
+    double = f"(setsid sh -c 'sleep {number} & sleep {number}' > /dev/null 2>&1 &)"
+    ground.shell("job", f"sleep {number} & {double}; while [ ! -e {go} ]; do sleep 0.02; done")
     ground.until(lambda: len(runs(number)) == 3)
+    go.touch()
     assert ground.over("job").code == 0
     assert not runs(number)
     assert len(runs(other)) == 1, "another job's processes are its own"

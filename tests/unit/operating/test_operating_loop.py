@@ -9,7 +9,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from operating import World, closed_after, job
+from operating import World, closed_after, job, moments
 
 from hcloud.cli.main import run as cli
 from hcloud.control.operating.fold import Fold
@@ -52,7 +52,7 @@ def test_every_job_runs_once_and_no_machine_is_left(tmp_path: Path, strategy: st
 
 @pytest.mark.slow
 @pytest.mark.parametrize("point", sorted(crash_points.NAMES))
-@pytest.mark.parametrize("time", [1, 2, 5])
+@pytest.mark.parametrize("time", [1, 5])
 def test_a_controller_killed_at_a_point_is_taken_up(tmp_path: Path, point: str, time: int) -> None:
     world = World.of(tmp_path / "j", TWELVE, "HM", 1)
     world.kill_at = (point, time)
@@ -114,18 +114,18 @@ def test_a_file_of_other_jobs_is_refused_where_nobody_has_read_yet_that_the_work
     assert [one.what for one in asked.new()] == ["cancel", what]
 
 
-KILLS = 100
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("part", range(4))
-def test_a_controller_killed_at_random_loses_nothing(tmp_path: Path, part: int) -> None:
-    """Killed once at every fourth of 100 moments of a run in which a machine is lost, too."""
+@pytest.mark.parametrize("part", range(2))
+def test_a_controller_killed_anywhere_loses_nothing(tmp_path: Path, part: int) -> None:
+    """Killed once at every fourth moment of a run, from the first or the third."""
     whole = World.of(tmp_path / "whole", TWELVE, "HM", 1)
     whole.run()
-    for kill in range(1 + part, KILLS + 1, 4):
-        world = World.of(tmp_path / str(kill), TWELVE, "HM", 1)
-        world.kill_number = 1 + kill * whole.passed // (KILLS + 1)
+    kills = moments(whole.course)[2 * part :: 4]
+    assert len(kills) > 15
+    assert len({whole.course[number - 1] for number in kills}) >= 4
+    for number in kills:
+        world = World.of(tmp_path / str(number), TWELVE, "HM", 1)
+        world.kill_number = number
         world.run()
         world.check(completed=12)
 
@@ -134,15 +134,15 @@ def test_a_controller_killed_at_random_loses_nothing(tmp_path: Path, part: int) 
 @pytest.mark.parametrize("kill", [0, 20, 40, 60, 80, 100, 120, 140])
 def test_a_journal_begins_anew_with_a_snapshot(tmp_path: Path, kill: int) -> None:
     """What is decided is the same however often that happens, and whatever moment the controller is killed at."""
-    plain = World.of(tmp_path / "plain" / "journal.jsonl", TWELVE, "HM", 1)
-    plain.path.parent.mkdir()
-    plain.run()
     world = World.of(tmp_path / "journal.jsonl", TWELVE, "HM", 1)
     world.long, world.kill_number = 4_000, kill
     loop = world.run()
     world.check(completed=12)
     assert len(list(tmp_path.glob("journal.*.jsonl"))) >= 3
     if not kill:
+        plain = World.of(tmp_path / "plain" / "journal.jsonl", TWELVE, "HM", 1)
+        plain.path.parent.mkdir()
+        plain.run()
         assert decided(tmp_path) == decided(plain.path.parent)
     assert loop.fold.spent(world.now) > 0
 
@@ -178,13 +178,13 @@ def test_time_that_passes_before_the_first_job_moves_no_period(tmp_path: Path) -
 
 
 @pytest.mark.slow
-def test_four_hundred_jobs_in_a_second(tmp_path: Path) -> None:
+def test_many_jobs_in_a_second(tmp_path: Path) -> None:
     """All at once, to a reserve that has room for a part of them, and the controller killed while it takes them."""
-    many = [job(f"j{n}", cores=0.5, seconds=5.0 + n % 7, submit=n / 400) for n in range(400)]
-    world = World.of(tmp_path / "j", many, "SR", 40)
+    many = [job(f"j{n}", cores=0.5, seconds=5.0 + n % 7, submit=n / 120) for n in range(120)]
+    world = World.of(tmp_path / "j", many, "SR", 6)
     world.kill_number = 3
     world.run()
-    world.check(completed=400)
+    world.check(completed=120)
 
 
 def test_a_launch_whose_answer_is_lost_is_made_once(tmp_path: Path) -> None:

@@ -30,26 +30,28 @@ def _closed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         yield
 
 
-def busy(path: Path) -> World:
+@pytest.fixture(scope="module")
+def busy(tmp_path_factory: pytest.TempPathFactory) -> World:
     """Long names, a limit, and machines of which some were probed."""
     orders = [
         job(f"render-frame-{n:05d}-of-the-film", cores=1 + n % 4 * 2, seconds=400.0 + 37 * n, submit=4.0 * n)
         for n in range(30)
     ]
-    world = World.of(path, orders, "HM", 2)
+    world = World.of(tmp_path_factory.mktemp("busy") / "j", orders, "HM", 2)
     world.setup = setup_of(
         "HM", 2, tuple(TypeFacts(n, c, 4 * c, 30.0, 9000) for n, c in zip(NAMES, (2000, 16000), strict=True))
     )
     world.cloud.world.semantics = replace(world.cloud.world.semantics, types=tuple(sorted(NAMES)))
     world.limits, world.probe = SpendingLimits(hourly=Decimal("0.5")), lambda instance: 0.87
     world.run(until=lambda loop: len(world.engine.ran) > 20)
+    world.close()
     return world
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("width", [60, 80, 120])
-def test_every_machine_is_one_row_at_any_width(tmp_path: Path, width: int) -> None:
-    world = busy(tmp_path / "j")
+def test_every_machine_is_one_row_at_any_width(busy: World, width: int) -> None:
+    world = busy
     assert world.loop is not None
     fold, console = world.loop.fold, Console(width=width, file=io.StringIO(), record=True, force_terminal=True)
     troubles = {"cloud": "it did not answer"}

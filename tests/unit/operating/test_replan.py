@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from itertools import pairwise
 from pathlib import Path
+from shutil import copytree
 
 import pytest
 from jsonschema import validate
@@ -83,6 +84,12 @@ class Written:
         return [d.instance for d in made if d.action.value == "launch" and d.instance is not None]
 
 
+@pytest.fixture(scope="module")
+def of_a_month(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the journal of a month in which twelve services ran."""
+    return Written(30, 12).at(tmp_path_factory.mktemp("month"))
+
+
 @contextmanager
 def fake(place: Path) -> Iterator[LiveGround]:
     """A cloud in memory."""
@@ -98,8 +105,8 @@ def planned(place: Path, days: float = 28.0) -> tuple[CommitmentsAdvised, Memory
 
 
 @pytest.mark.slow
-def test_demand_of_a_month_is_recommended_for_and_nothing_is_bought(tmp_path: Path) -> None:
-    Written(30, 12).at(tmp_path / "operate")
+def test_demand_of_a_month_is_recommended_for_and_nothing_is_bought(tmp_path: Path, of_a_month: Path) -> None:
+    copytree(of_a_month, tmp_path / "operate")
     found, cloud = planned(tmp_path)
     assert found.why_not == ""
     assert found.vcpus == pytest.approx(12 * 2 + 2 * RAN / EVERY, rel=0.01), "services that go on count until now"
@@ -115,8 +122,8 @@ def test_demand_of_a_month_is_recommended_for_and_nothing_is_bought(tmp_path: Pa
 
 
 @pytest.mark.slow
-def test_what_is_held_is_used_up_before_more_is_recommended(tmp_path: Path) -> None:
-    Written(30, 12).at(tmp_path / "operate")
+def test_what_is_held_is_used_up_before_more_is_recommended(tmp_path: Path, of_a_month: Path) -> None:
+    copytree(of_a_month, tmp_path / "operate")
     before, _ = planned(tmp_path)
     with fake(tmp_path) as here:
         order = CommitmentOrder("k", PurchaseOption.RESERVED, "m6i.2xlarge", 1, Payment.NONE, 3, None)
@@ -209,8 +216,11 @@ def test_on_demand_it_is_a_verb_with_a_line_of_json(tmp_path: Path, capsys: pyte
     Written(30, 4).at(tmp_path / "operate")
     assert cli(words) == 0
     enough = " ".join(capsys.readouterr().out.split())
-    where = replace(ORIGIN, selection="fake")
-    Written(30, 4).at(tmp_path / "operate", where)
+    path = tmp_path / "operate" / "journal.jsonl"
+    head, rest = path.read_text().split("\n", 1)
+    named = replace(ORIGIN, selection="fake")
+    path.write_text(header_line(replace(setup_of("HM", 4, TYPES), rules=read_journal(path).setup.rules), named) + rest)
+    assert head not in path.read_text()
     assert cli(["operate", "replan", *words[4:]]) == 0, "the journal says which cloud it is"
     assert " ".join(capsys.readouterr().out.split()) == enough
     assert enough.startswith("recommended from the last 28d of demand (")
