@@ -74,8 +74,13 @@ class Misses:
         order = np.argsort(ratios[found])
         values, rows = ratios[found][order], np.nonzero(found)[0][order]
         levels = np.linspace(coverage, 1.0, LEVELS)
-        each = ((values[mine], _within(values[~mine], levels)) for mine in (rows == row for row in np.unique(rows)))
-        held = np.array([np.searchsorted(mine, others, side="right") / len(mine) for mine, others in each])
+        mine = rows == np.unique(rows)[:, None]
+        counts = mine.sum(axis=1, keepdims=True)
+        others = np.argsort(mine, axis=1, kind="stable")
+        ranks = np.minimum(np.ceil((len(values) - counts + 1) * levels).astype(np.intp), len(values) - counts)
+        limits = np.append(values, 0.0)[np.where(ranks > 0, np.take_along_axis(others, ranks - 1, axis=1), len(values))]
+        upto = np.concatenate((np.zeros_like(counts), np.cumsum(mine, axis=1)), axis=1)
+        held = np.take_along_axis(upto, np.searchsorted(values, limits, side="right"), axis=1) / counts
         enough = held.sum(axis=0) + held.min(axis=0) >= coverage * (len(held) + 1)
         return float(_within(values, levels)[np.argmax(enough) if enough.any() else -1])
 

@@ -64,16 +64,28 @@ class Options:
     costs: Mapping[Aspect, Mapping[str, float]] = field(default_factory=dict)
 
 
+class _Past(NamedTuple):
+    """Of the held-out rows seen from some columns: how many expected deviations hold nearly all of their errors, their
+    mean error, and the multiple of the noise with which that is least."""
+
+    deviations: float
+    error: float
+    caution: float
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Trained:
     """A corpus ready to classify: its matrix, how many of its rows are profiled well enough to teach, its factors (None
-    where it is too small for any), the place of each row among the concepts (apps, rank), its rows held out in turn."""
+    where it is too small for any), the place of each row among the concepts (apps, rank), its rows held out in turn.
+    ``known`` is what these taught of the columns that were asked about so far: applications measured in the same ones
+    share it."""
 
     matrix: Matrix
     profiled: int
     factors: Factors | None
     concepts: Floats
     held_out: HeldOut
+    known: dict[tuple[object, ...], _Past] = field(default_factory=dict, init=False, repr=False)
 
 
 def train(matrix: Matrix, groups: Sequence[str] | None = None) -> Trained:
@@ -177,8 +189,8 @@ def _predict(trained: Trained, evidence: Evidence, options: Options) -> _Predict
     """
     if trained.factors is None:
         return None
-    past, error, caution = _past(trained, evidence)
-    cautious = replace(trained.factors, noise=caution * trained.factors.noise)
+    past = _past(trained, evidence)
+    cautious = replace(trained.factors, noise=past.caution * trained.factors.noise)
     factors, observed = evidence.factors(cautious), evidence.observed
     row = options.fold(factors, observed, evidence.values)
     if options.monotone and trained.matrix.aspect in (Aspect.SCALE_UP, Aspect.SCALE_OUT):
@@ -186,21 +198,31 @@ def _predict(trained: Trained, evidence: Evidence, options: Options) -> _Predict
     left = factorize.covariance(factors, observed)
     wider = float(calibration.widening(_surprise(factors, evidence), len(observed)))
     half = np.sqrt((np.maximum(np.diag(left), 0.0) + factors.noise) * wider)
-    half *= past.quantile() if np.isfinite(past.errors).any() else np.inf
+    half *= past.deviations
     place = factorize.concept(factors, observed, evidence.values)[: trained.concepts.shape[1]]
-    return _Prediction(row, half, place, error, error * wider**0.5)
+    return _Prediction(row, half, place, past.error, past.error * wider**0.5)
 
 
-def _past(trained: Trained, evidence: Evidence) -> tuple[Misses, float, float]:
-    """The misses of the held-out rows from the same columns, their mean error, and the multiple of the noise with which
-    that is least: the ridge's lambda is cross-validated for the very columns that were measured."""
+def _past(trained: Trained, evidence: Evidence) -> _Past:
+    """What the held-out rows tell when they are seen from the same columns, as well as those were measured here: the
+    values say nothing of it."""
+    seen = (a.tobytes() for a in (evidence.known, evidence.observed, evidence.spread))
+    key = (*seen, evidence.level, evidence.scale.logarithmic, evidence.scale.sign)
+    if key not in trained.known:
+        trained.known[key] = _look_back(trained, evidence)
+    return trained.known[key]
+
+
+def _look_back(trained: Trained, evidence: Evidence) -> _Past:
+    """The ridge's lambda is cross-validated for the very columns that were measured."""
     held, columns = evidence.held_out(trained.held_out), len(trained.matrix.columns)
     compared = Comparison.of(held, evidence.observed, evidence.known)
     found = []
     for caution in calibration.CAUTION if len(evidence.observed) else (1.0,):
         past = compared.misses(caution)
         found.append((past, _mean_error(past, evidence, columns), caution))
-    return min(found, key=lambda one: one[1])
+    least, error, best = min(found, key=lambda one: one[1])
+    return _Past(least.quantile() if np.isfinite(least.errors).any() else np.inf, error, best)
 
 
 def _surprise(factors: Factors, evidence: Evidence) -> Floats:

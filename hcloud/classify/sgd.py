@@ -85,11 +85,11 @@ def complete(values: Floats, settings: Joint | None = None) -> Floats:
     residual = np.where(seen, values - mean, 0.0)
     sparse = np.asarray(~seen.all(axis=1))
     rows, columns = _start(residual, sparse, chosen.rank)
-    entries = np.argwhere(seen).tolist()
+    entries = [(i, j, float(residual[i, j])) for i, j in np.argwhere(seen).tolist()]
     before = _errors(residual, seen, rows @ columns.T, sparse)
     for _ in range(chosen.epochs):
-        for i, j in entries:
-            _step(rows[i], columns[j], residual[i, j], chosen)
+        for i, j, target in entries:
+            _step(rows[i], columns[j], target, chosen)
         after = _errors(residual, seen, rows @ columns.T, sparse)
         if bool((np.abs(before - after) <= MARGINAL * before).all()):
             break
@@ -111,8 +111,13 @@ def _step(row: Floats, column: Floats, target: float, chosen: Joint) -> None:
     """One observed entry's update of its row's and its column's concepts, in place."""
     error = target - row @ column
     change = chosen.rate * (error * column - chosen.shrinkage * row)
-    column += np.clip(chosen.rate * (error * row - chosen.shrinkage * column), -LONGEST_STEP, LONGEST_STEP)
-    row += np.clip(change, -LONGEST_STEP, LONGEST_STEP)
+    column += _bounded(chosen.rate * (error * row - chosen.shrinkage * column))
+    row += _bounded(change)
+
+
+def _bounded(step: Floats) -> Floats:
+    """Of so few numbers ``np.clip`` takes three times as long."""
+    return np.minimum(np.maximum(step, -LONGEST_STEP), LONGEST_STEP)
 
 
 def _errors(residual: Floats, seen: Flags, product: Floats, sparse: Flags) -> Floats:

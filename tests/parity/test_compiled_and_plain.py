@@ -9,12 +9,13 @@ import pytest
 from following import waiting
 from from_the_front import refusing
 from pieces import several, with_keys
-from simulating import changed, crashing, excerpt, hasty, setting_of, tasks_in, with_spot, world_of
+from simulating import changed, crashing, excerpt, hasty, setting_of, tasks_in, was_roomy, with_spot, world_of
 
 from hcloud.control.sessions.session import ControlSession
 from hcloud.model.running.decision import Decision
 from hcloud.model.running.event import Failed
 from hcloud.model.running.strategy import Value
+from hcloud.model.workload import Jobs
 from hcloud.policy.codes import AS_BEFORE
 from hcloud.readers.strategies import load_strategy, part_names
 from hcloud.sim.kernels.world import SimulatedWorld
@@ -38,17 +39,21 @@ KEYS: tuple[tuple[str, dict[str, Value]], ...] = (
 OFFERED = "two-level"
 """Compiled with watched runs: test_watched_compiled has it."""
 STRATEGIES = {
-    "SR": (load_strategy("SR"), 15),
+    "SR": (load_strategy("SR"), 8),
     "OdF": (load_strategy("OdF"), 0),
     "OdM": (load_strategy("OdM"), 0),
-    "HF": (load_strategy("HF"), 6),
+    "HF": (load_strategy("HF"), 3),
     "HM": (load_strategy("HM"), 6),
-    "HM with spot": (with_spot(load_strategy("HM"), 0.6), 3),
-    "SR first fit, short of servers": (changed(load_strategy("SR"), "placement", order="first-fit"), 4),
-    **{f"SR+{name}": (load_strategy(f"SR+{name}"), 5) for name in part_names("placement")[1:] if name != OFFERED},
+    "HM with spot": (with_spot(load_strategy("HM"), 0.6), 2),
+    "SR first fit, short of servers": (changed(load_strategy("SR"), "placement", order="first-fit"), 2),
+    **{f"SR+{name}": (load_strategy(f"SR+{name}"), 3) for name in part_names("placement")[1:] if name != OFFERED},
+    "SR+tarcil-admission": (load_strategy("SR+tarcil-admission"), 5),
     "SR+tarcil, late": (hasty(load_strategy("SR+tarcil")), 5),
     **{
-        f"SR+{name}, {', '.join(keys)}": (changed(load_strategy(f"SR+{name}"), "placement", **keys), 4)
+        f"SR+{name}, {', '.join(keys)}": (
+            changed(load_strategy(f"SR+{name}"), "placement", **keys),
+            4 if "draw" in keys else 2,
+        )
         for name, keys in KEYS
     },
     **{f"HM+{name}": (load_strategy(f"HM+{name}"), 2) for name in ("paragon", "tarcil", "no-heterogeneity")},
@@ -61,7 +66,17 @@ STRATEGIES = {
 }
 
 
+CROWDED = ("HM", "SR+tarcil-admission", "SR+tarcil, late", "SR+paragon-sampled, draw, candidates")
+"""Only a full reserve, many waits and many agents meet all that these have kernels for."""
+
+
+def jobs_for(name: str) -> Jobs:
+    """Every second one of the first jobs, for a reserve of half of what all want; all of them where a crowd counts."""
+    return several(90) if "several servers" in name else excerpt(240) if name in CROWDED else excerpt(120, each=2)
+
+
 def contents(world: SimulatedWorld) -> dict[str, bytes]:
+    assert was_roomy(world)
     control = world.control
     tables = {
         "tasks": world.tasks, "rentals": world.rentals, "lines": world.lines, "hosts": world.hosts,
@@ -94,7 +109,7 @@ def test_M1_both_write_the_same_bytes(name: str) -> None:
     strategy, pool = STRATEGIES[name]
     setting = setting_of(strategy, pool)
     setting = crashing(setting, 120.0, 0.2) if name.endswith("late") else setting
-    tasks = tasks_in(setting, several(90) if "several servers" in name else excerpt(240))
+    tasks = tasks_in(setting, jobs_for(name))
     check_both(setting, tasks)
 
 
@@ -113,7 +128,7 @@ def check_both(setting: Setting, tasks: Tasks) -> None:
 def test_both_write_the_same_bytes_where_jobs_go_as_they_went_before(name: str) -> None:
     """What idle hours do not carry, later and in part where it moves."""
     setting = setting_of(load_strategy(name), 4)
-    tasks = as_before(run(setting, tasks_in(setting, excerpt(240))))
+    tasks = as_before(run(setting, tasks_in(setting, excerpt(120, each=2))))
     keep = np.arange(int(tasks.job.max()) + 1) % 3 > 0
     later = np.where(np.arange(len(keep)) % 7 == 0, 600.0, 0.0)
     left = some_tasks(tasks, keep, later, np.where(later > 0, 0.5, 1.0))
@@ -124,7 +139,7 @@ def test_both_write_the_same_bytes_where_jobs_go_as_they_went_before(name: str) 
 
 def test_kernels_read_objects_as_they_read_tables() -> None:
     setting = setting_of(*STRATEGIES["HM with spot"])
-    tasks = tasks_in(setting, excerpt(90))
+    tasks = tasks_in(setting, excerpt(60, each=2))
     tables, objects = world_of(setting, tasks), world_of(setting, tasks)
     assert plain()[SIMULATE](tables, len(tasks) + 1)
     assert on_objects(objects, len(tasks) + 1)
@@ -135,7 +150,7 @@ def test_compiled_kernels_go_on_where_plain_python_stopped() -> None:
     """The engine is compiled while plain Python begins: who did which part does not show."""
     strategy, pool = STRATEGIES["HM"]
     setting = setting_of(strategy, pool)
-    tasks = tasks_in(setting, excerpt(240))
+    tasks = tasks_in(setting, excerpt(120, each=2))
     whole, parts = world_of(setting, tasks), world_of(setting, tasks)
     engine = compiled()[SIMULATE]
     assert engine(whole, len(tasks) + 1)
@@ -176,4 +191,4 @@ def test_both_write_the_same_bytes_where_jobs_wait_for_each_other(name: str) -> 
     strategy, pool = STRATEGIES[name]
     setting = setting_of(strategy, pool)
     setting = crashing(setting, 120.0, 0.2, 0.1) if name.endswith("late") else setting
-    check_both(setting, tasks_in(setting, waiting(several(90) if "several servers" in name else excerpt(240))))
+    check_both(setting, tasks_in(setting, waiting(jobs_for(name))))

@@ -187,15 +187,14 @@ def test_every_decision_says_why_in_numbers(journal: Callable[..., Path]) -> Non
             assert parse_decision(json.loads(json.dumps(decision_document(decision)))) == decision
 
 
-@pytest.mark.parametrize("cut", [1, 57, 400])
-@pytest.mark.parametrize("tail", [0, 9])
+@pytest.mark.parametrize(("cut", "tail"), [(1, 0), (1, 9), (57, 9), (400, 0)])
 def test_a_restart_goes_on_as_if_nothing_had_been(
     cut: int, tail: int, journal: Callable[..., Path], tmp_path: Path
 ) -> None:
     """A stream is stopped after some events, its journal loses bytes at the end as in a crash, and it goes on."""
     read, path = read_journal(journal("HM")), tmp_path / "live.journal"
     lines = [entry_line(e) for e in read.events]
-    kernels = plain()
+    kernels = plain() if cut == 57 else compiled()
     before = open_stream(read.setup, kernels, path)
     told = [before.stream.answer(line) for line in lines[:cut]]
     before.stream.close()

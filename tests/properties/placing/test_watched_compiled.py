@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from following import waiting
 from from_the_front import refusing
-from simulating import changed, excerpt, tasks_in, world_of
+from simulating import changed, excerpt, tasks_in, was_roomy, world_of
 from test_measured_apart import apart
 from test_stragglers import pressed
 from test_watching import PHASED, ground, with_phases
@@ -115,11 +115,12 @@ def contents(world: SimulatedWorld) -> dict[str, bytes]:
 def test_both_write_the_same_bytes(way: str) -> None:
     step, ground_of = WAYS[way]
     setting, tasks = ground_of()
-    one, other = world_of(setting, tasks), world_of(setting, tasks)
+    one, other = (world_of(setting, tasks, 256) for _ in range(2))
     assert compiled(CLASSED)[SIMULATE](one, len(tasks) + 1)
     assert getattr(one.tally, step) > 0
     objects = refusing(as_objects(other))
     assert plain()[SIMULATE](objects, len(tasks) + 1)
     write_back(objects, other)
     first, second = contents(one), contents(other)
+    assert was_roomy(one)
     assert [name for name in first if first[name] != second[name]] == []

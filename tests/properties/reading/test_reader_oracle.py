@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from hcloud.errors import InputError
@@ -57,6 +57,7 @@ GIB = WorkloadOptions(memory_unit="GiB")
 
 
 @given(st.lists(ROW, min_size=1, max_size=6))
+@example([("1", "1", "1", "-1", "", "a"), *(("1", "1", "1", tiny, "", "a") for tiny in ("6e-127", "1e-999", "-0"))])
 @settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 def test_fast_and_slow_agree(rows: list[tuple[str, ...]]) -> None:
     text = io.StringIO()
