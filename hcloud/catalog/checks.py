@@ -34,13 +34,23 @@ Finding = QuarantinedPrice | PriceWarning
 def check_prices(book: PriceBook, known: PriceBook = _EMPTY) -> tuple[Finding, ...]:
     """Everything found in the book's offers, in key order; ``known`` serves as neighbours and on-demand references."""
     bad = {k: why for k, o in book.offers.items() if (why := refusal(k, o.hourly, o.upfront))}
-    sound = {k: o for k, o in book.offers.items() if k not in bad}
+    sound = _without(book.offers, bad)
     bad |= _all_in_cents(sound, book, known) or _hundredfold(sound, book, known)
-    sound = {k: o for k, o in sound.items() if k not in bad}
+    sound = _without(sound, bad)
     findings: list[Finding] = [QuarantinedPrice(str(k), why, k) for k, why in bad.items()]
-    for offer in sound.values():
-        findings += _against_on_demand(offer, _reference(offer.key, sound, bad, known))
+    references: dict[Group, Offer | None] = {}
+    for key, offer in sound.items():
+        if key.option == PurchaseOption.ON_DEMAND:
+            continue
+        machine = (key.provider, key.region, key.instance_type, key.os, key.tenancy)
+        if machine not in references:
+            references[machine] = _reference(key, sound, bad, known)
+        findings += _against_on_demand(offer, references[machine])
     return tuple(sorted(findings, key=lambda f: f.row))
+
+
+def _without(offers: Mapping[OfferKey, Offer], bad: Mapping[OfferKey, str]) -> Mapping[OfferKey, Offer]:
+    return {k: o for k, o in offers.items() if k not in bad} if bad else offers
 
 
 def checked(book: PriceBook, known: PriceBook = _EMPTY) -> tuple[PriceBook, tuple[PriceWarning, ...]]:
@@ -55,7 +65,7 @@ def checked(book: PriceBook, known: PriceBook = _EMPTY) -> tuple[PriceBook, tupl
 
 def _against_on_demand(offer: Offer, reference: Offer | None) -> Iterator[Finding]:
     key = offer.key
-    if reference is None or key.option == PurchaseOption.ON_DEMAND:
+    if reference is None:
         return
     price, listed = offer.effective_hourly, reference.hourly
     if key.option == PurchaseOption.SPOT:
@@ -118,7 +128,7 @@ def _hundredfold(sound: Mapping[OfferKey, Offer], book: PriceBook, known: PriceB
             ("the same type costs in other regions", one.price, regions.middle(one.region)),
         )
         for than, value, usual in checks:
-            if value is not None and usual and CENTS_FROM <= value / usual <= CENTS_TO:
+            if value is not None and usual and value > usual and CENTS_FROM <= value / usual <= CENTS_TO:
                 bad[key] = f"${one.price:.6g} is {value / usual:.0f} times what {than}: cents instead of dollars?"
                 break
     return bad

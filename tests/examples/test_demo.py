@@ -17,7 +17,11 @@ from building import Built
 from quick_starts import by_way_of
 
 from hcloud.cli.main import run
+from hcloud.model.measured.profile import Aspect
 from hcloud.model.rehearsal import DemoStep
+from hcloud.readers.applications.profiles import load_profile
+from hcloud.readers.bundle import bundled
+from hcloud.store.profiles import save_profile
 from hcloud.usecases.progress import unheard
 from hcloud.usecases.tools.demo import Demo, DemoError, is_measured, walk
 
@@ -167,7 +171,7 @@ def test_a_report_that_is_a_cent_off_ends_the_demo(walked: tuple[Path, str], tmp
 @pytest.mark.skipif(sys.platform != "linux", reason="profile run needs Linux")
 def test_the_measurement_of_the_demo_is_one_of_this_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     known, [step] = walk(), walk()["measuring"]
-    words = tuple("9s" if word == "18s" else word for word in step.words)
+    words = tuple("5s" if word == "18s" else word for word in step.words)
     assert words != step.words
     at = words.index("--time-cap")
     in_short = (*words[:at], "--vcpus", "0.4", *words[at:])  # the memory sold with so little is soon filled
@@ -181,5 +185,23 @@ def test_the_measurement_of_the_demo_is_one_of_this_machine(tmp_path: Path, monk
     told_why = any(re.match(r" +memcap: no", line) for line in shown.lines)
     assert is_enough or told_why, "on a busy machine, or without control groups, it says why there is no score"
     measured.begin(measured=is_enough, tried=True)
+    assert f",{measured.app}" in (tmp_path / "trace.csv").read_text(encoding="utf-8")
+    assert [p.name for p in (tmp_path / "profiles").iterdir()] == [f"{measured.app}.profile.yaml"]
+
+
+@pytest.mark.parametrize("enough", [True, False])
+def test_only_a_measurement_that_says_enough_is_gone_on_with(enough: bool, tmp_path: Path) -> None:
+    """Whatever this machine lets a measurement find, both ways are gone."""
+    found = load_profile(bundled("profiles") / "awk.profile.yaml")
+    kept = {aspect: known for aspect, known in found.entries.items() if enough or aspect is not Aspect.TOLERATED}
+    measured = Demo(tmp_path, 100)
+    measured.prepare()
+    (tmp_path / "profiles").mkdir(exist_ok=True)
+    own = tmp_path / "profiles" / "nightly.profile.yaml"
+    save_profile(replace(found, app="nightly", entries=kept), own)
+    assert is_measured(own) is enough
+    steps = measured.begin(measured=is_measured(own), tried=True)
+    assert (measured.app == "nightly") is enough
+    assert [step.title for step in steps][:1] == [walk()["steps"][0].title]
     assert f",{measured.app}" in (tmp_path / "trace.csv").read_text(encoding="utf-8")
     assert [p.name for p in (tmp_path / "profiles").iterdir()] == [f"{measured.app}.profile.yaml"]

@@ -40,6 +40,7 @@ def test_the_run_of_an_example(example: Path, command: str, tmp_path: Path) -> N
         assert not any("of history" in warning for warning in plan["warnings"])
 
 
+@pytest.mark.usefixtures("quick_starts")
 def test_the_run_of_idle_hours(command: str) -> None:
     run = ROOT / "idle-hours" / "run"
     done = subprocess.run([str(run)], env={**os.environ, "HCLOUD": command}, capture_output=True, text=True, check=True)

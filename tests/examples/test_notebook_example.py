@@ -12,6 +12,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 NOTEBOOK = ROOT / "examples" / "notebook" / "reserve.ipynb"
+BY_THE_HOUR = {"HYC_PLANNING__STEP": "1h"}
+"""Plans are looked at here for how they show themselves."""
 EXECUTE = """
 import sys, nbclient, nbformat
 notebook = nbformat.read(sys.argv[1], as_version=4)
@@ -35,7 +37,7 @@ def test_every_cell_runs_and_shows_its_result(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", EXECUTE, str(NOTEBOOK), str(executed)],
         cwd=NOTEBOOK.parent,
-        env={**os.environ, **places, "PYTHONPATH": path, "PYDEVD_DISABLE_FILE_VALIDATION": "1"},
+        env={**os.environ, **places, **BY_THE_HOUR, "PYTHONPATH": path, "PYDEVD_DISABLE_FILE_VALIDATION": "1"},
         capture_output=True,
         text=True,
         check=False,

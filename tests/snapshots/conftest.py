@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from building import Built
-from screens import screens
+from screens import AT_ONE_WIDTH, USUAL, screens
 from showing import Said
 from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
@@ -36,9 +36,10 @@ def shown(built: Built) -> Callable[[int], dict[str, Said]]:
 
 
 @pytest.fixture(scope="session")
-def documents(built: Built) -> dict[str, Said]:
+def documents(built: Built, shown: Callable[[int], dict[str, Said]]) -> dict[str, Said]:
     """What every verb that can prints as JSON."""
-    return _told(built, "json", lambda at: screens(at, 80, as_json=True))
+    beside = {name: shown(USUAL)[f"{name}.json"] for name in AT_ONE_WIDTH}
+    return {**_told(built, "json", lambda at: screens(at, USUAL, as_json=True)), **beside}
 
 
 def _told(built: Built, name: str, make: Callable[[Path], dict[str, Said]]) -> dict[str, Said]:

@@ -7,24 +7,12 @@ from collections.abc import Callable
 
 import pytest
 from rich.cells import cell_len
-from screens import ELSEWHERE, SCREENS, at_width
+from screens import BY_LINE, ELSEWHERE, KEPT, SCREENS, at_width
 from showing import Said
 from syrupy.assertion import SnapshotAssertion
 from verbs import every_leaf
 
-KEPT = (80, 120)
 WIDTHS = (60, *KEPT)
-BY_LINE = {
-    "state-pull": "the state as it is stored",
-    "iam-print": "JSON",
-    "decide": "a JSON line a decision",
-    "workload-validate": "a line a file and one a problem, so that they can be searched",
-    "plan-md": "Markdown",
-    "explain-md": "Markdown",
-    "diff-md": "Markdown",
-    "placement-size-md": "Markdown",
-}
-"""Results that are not laid out for a terminal."""
 SPARING = frozenset({"workload-show", "report-cost", "explain", "explain-address", "explain-job"})
 """Screens whose chart has as many marks as there is room for, that spare whole columns, or that keep to ten lines."""
 NO_LINEAGE = "0" * 32

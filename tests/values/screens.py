@@ -218,6 +218,20 @@ WRITING = {"--out", "--journal"}
 USUAL = 80
 AT_ONE_WIDTH = {"pricing-verify", "pricing-diff"}
 """They walk over all prices for seconds, and have the table of all verbs."""
+BY_LINE = {
+    "state-pull": "the state as it is stored",
+    "iam-print": "JSON",
+    "decide": "a JSON line a decision",
+    "workload-validate": "a line a file and one a problem, so that they can be searched",
+    "plan-md": "Markdown",
+    "explain-md": "Markdown",
+    "diff-md": "Markdown",
+    "placement-size-md": "Markdown",
+}
+"""Results that are not laid out for a terminal: what they say at the widths that are kept is enough."""
+KEPT = (80, 120)
+ONLY_SHOWN = {"version", "plan-verbose", *BY_LINE} - {"workload-validate"}
+"""Screens that print no JSON, and that no later one needs."""
 NOT_AS_CSV = {
     "pricing-verify": "takes seconds, and has the table of all verbs",
     "pricing-diff": "takes a second; its own CSV is looked at by tests/cli/reporting/test_pricing_cli.py",
@@ -227,19 +241,25 @@ NOT_AS_CSV = {
 
 def screens(directory: Path, columns: int, *, as_json: bool = False) -> dict[str, Said]:
     """All screens of a width in their order, each with what was said; with ``as_json`` those that can, as documents,
-    and those that can and write no file, as CSV too, which end in ``.csv``."""
+    and those of them that write no file, as CSV too, which end in ``.csv``; what is only shown is left out. What walks
+    over all prices is a document beside its one screen, where prices were read."""
     laid_out(directory)
     found: dict[str, Said] = {}
     profiles = str(Path(__file__).resolve().parents[2] / "profiles")
     with standing_in(directory, columns):
         for screen in at_width(columns):
+            if as_json and screen.name in ONLY_SHOWN | AT_ONE_WIDTH:
+                continue
             screen.before()
             words = screen.words(found) if callable(screen.words) else screen.words
             asked = [word.replace("PROFILES", profiles) for word in words]
             told = said([*asked, "--json"] if as_json and screen.as_json else asked, screen.given)
             found[screen.name] = told if as_json else _steady(told, directory, profiles)
+            if screen.name in AT_ONE_WIDTH:
+                found[f"{screen.name}.json"] = said([*asked, "--json"], screen.given)
             if (
                 as_json
+                and screen.as_json
                 and screen.name not in NOT_AS_CSV
                 and not WRITING.intersection(words)
                 and "csv" in forms_of(words)
@@ -250,7 +270,8 @@ def screens(directory: Path, columns: int, *, as_json: bool = False) -> dict[str
 
 def at_width(columns: int) -> Iterable[Screen]:
     """The screens that are made at a width: at the usual one all of them."""
-    return SCREENS if columns == USUAL else (screen for screen in SCREENS if screen.name not in AT_ONE_WIDTH)
+    left_out = set() if columns == USUAL else AT_ONE_WIDTH if columns in KEPT else AT_ONE_WIDTH | BY_LINE.keys()
+    return (screen for screen in SCREENS if screen.name not in left_out)
 
 
 def _steady(told: Said, directory: Path, profiles: str) -> Said:

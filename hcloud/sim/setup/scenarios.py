@@ -30,6 +30,9 @@ _AHEAD = 60.0
 """Seconds the curve is looked ahead when the size of an arriving job is chosen."""
 _LOOKS = 6
 """Running jobs looked at when one is to end: more of them make lives more alike."""
+_WORDS = 4096
+_LOW = 0xFFFF_FFFF
+"""The lower half of a word of 64 bits."""
 _USUAL_SHARES = {
     JobKind.BATCH: (0.996, 0.0, 0.0025, 0.001, 0.0005),
     JobKind.SERVICE: (0.72, 0.24, 0.02, 0.01, 0.01),
@@ -109,7 +112,8 @@ def generated(recipe: Recipe, seed: int) -> Jobs:
     batch = _batch_curve(recipe, total)
     times = np.cumsum(chance.exponential(1.0, int(SECONDS * 1.2)))
     wanted = (batch.tolist(), (total - batch).tolist())
-    return _jobs(recipe, seed, _Generator(recipe, chance, wanted).run(times[times < SECONDS].tolist()))
+    draws = _Draws(chance.bit_generator)
+    return _jobs(recipe, seed, _Generator(recipe, draws, wanted).run(times[times < SECONDS].tolist()))
 
 
 def demand_curve(recipe: Recipe, chance: np.random.Generator) -> Floats:
@@ -145,12 +149,44 @@ def _limited(curve: Floats, total: Floats, rise: float) -> Floats:
     return limited
 
 
+class _Draws:
+    """What ``numpy.random.Generator`` draws, number by number, from words that are drawn many at once: to ask NumPy for
+    six places took most of the time of a scenario. A number in [0, 1) takes a word, a place half of one."""
+
+    def __init__(self, source: np.random.BitGenerator) -> None:
+        self._source = source
+        self._words: list[int] = []
+        self._half: int | None = None
+
+    def _word(self) -> int:
+        if not self._words:
+            self._words = self._source.random_raw(_WORDS)[::-1].tolist()
+        return self._words.pop()
+
+    def random(self) -> float:
+        """A number in [0, 1)."""
+        return (self._word() >> 11) * 2.0**-53
+
+    def place(self, count: int) -> int:
+        """One of so many places, by Lemire's way; where there is but one, nothing is drawn."""
+        if count == 1:
+            return 0
+        while True:
+            half, self._half = self._half, None
+            if half is None:
+                word = self._word()
+                half, self._half = word & _LOW, word >> 32
+            found = half * count
+            if (rest := found & _LOW) >= count or rest >= (_LOW + 1 - count) % count:
+                return found >> 32
+
+
 @dataclass(slots=True)
 class _Generator:
     """Lets jobs in as they arrive and ends running ones so that the cores in use follow each kind's curve."""
 
     recipe: Recipe
-    chance: np.random.Generator
+    draws: _Draws
     wanted: tuple[list[float], list[float]]
     rows: list[list[float]] = field(default_factory=list)
     running: tuple[list[int], list[int]] = field(default_factory=lambda: ([], []))
@@ -163,13 +199,13 @@ class _Generator:
             while self.used[kind] < self._target(kind, 0.0):
                 self._start(0.0, kind, self._usual_size(kind))
         part = self.recipe.batch_per_service_jobs / (1 + self.recipe.batch_per_service_jobs)
-        for time, draw in zip(times, self.chance.random(len(times)).tolist(), strict=True):
+        for time, draw in zip(times, [self.draws.random() for _ in times], strict=True):
             kind = JobKind.BATCH if draw < part else JobKind.SERVICE
             self._start(time, kind, self._size(kind, time))
             self._end_surplus(time)
         for kind in (JobKind.BATCH, JobKind.SERVICE):
             for row in self.running[kind]:
-                self.rows[row][1] = SECONDS + 1.0 + _ENDING * self.chance.random()
+                self.rows[row][1] = SECONDS + 1.0 + _ENDING * self.draws.random()
         return self.rows
 
     def _target(self, kind: JobKind, time: float) -> float:
@@ -181,7 +217,7 @@ class _Generator:
         self.used[kind] += cores
 
     def _usual_size(self, kind: JobKind) -> int:
-        return _SIZES[bisect_right(_USUAL_UP_TO[kind], self.chance.random())]
+        return _SIZES[bisect_right(_USUAL_UP_TO[kind], self.draws.random())]
 
     def _size(self, kind: JobKind, time: float) -> int:
         """The usual size, or a larger one while the curve rises faster than usual jobs can follow."""
@@ -203,7 +239,7 @@ class _Generator:
         if not running:
             return False
         if self.turn[kind] is None:
-            places = self.chance.integers(0, len(running), _LOOKS).tolist()
+            places = [self.draws.place(len(running)) for _ in range(_LOOKS)]
             self.turn[kind] = min(places, key=lambda place: self.rows[running[place]][0])
         place = self.turn[kind] or 0
         row = self.rows[running[place]]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 
 from hcloud.cli.main import run
 from hcloud.readers.bundle import bundled
+from hcloud.sim.setup.clustered.recipes import RECIPES
 
 LOCAL = ("scenario:local-40", "--strategy", "SR")
 NOW = ("--now", "2026-11-20T12:00:00Z")
@@ -31,9 +33,13 @@ def test_placements_stand_side_by_side_and_greedy_is_the_strategy_itself(capsys:
     assert looks[0] == 0 < looks[1] < looks[2]
 
 
-def test_an_audit_holds_a_sample_to_the_law_of_its_size(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_audit_holds_a_sample_to_the_law_of_its_size(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Eight candidates are better than eight ninths of the others on average, whatever the jobs are; where agents know
     late what the others did, they draw among other servers than those with room, and the law no longer tells."""
+    whole = RECIPES["tarcil-110"]
+    monkeypatch.setitem(RECIPES, "tarcil-110", replace(whole, arrivals=replace(whole.arrivals, jobs=12_000)))
     text = (bundled("policies") / "placements" / "tarcil.yaml").read_text(encoding="utf-8")
     at_once, late = tmp_path / "at-once.yaml", tmp_path / "late.yaml"
     at_once.write_text(
@@ -186,6 +192,7 @@ def test_a_sweep_varies_the_candidates(capsys: pytest.CaptureFixture[str]) -> No
         "tarcil",
         "--vary",
         "placement.candidates=1,4",
+        *("--seeds", "1", "--workers", "1"),
     )
     told = document(capsys, *words)
     assert {c["strategy"] for c in told["rows"]} == {"SR+tarcil"}

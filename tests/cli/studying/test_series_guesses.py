@@ -9,6 +9,8 @@ import pytest
 from hcloud.cli.main import run
 from hcloud.store.plan_file import load_plan
 
+pytestmark = pytest.mark.usefixtures("coarse_steps")
+
 NOW = ("--now", "2026-11-20T12:00:00Z")
 M6I = ("--family", "m6i")
 

@@ -250,7 +250,7 @@ def test_a_family_that_a_rule_keeps_out_is_refused_with_the_rule(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """It was said not to be priced, which it is."""
-    jobs = str(write_jobs(tmp_path / "jobs.csv", apart=30))
+    jobs = str(write_jobs(tmp_path / "jobs.csv", apart=5))
     assert run("simulate", jobs, "-s", "SR", "--provider", "aws", "--family", "m6g") == 64
     assert "aws: no type of m6g is allowed: architecture arm64" in " ".join(capsys.readouterr().err.split())
     assert run("simulate", jobs, "-s", "SR", "--provider", "gcp", "--region", "europe-west4") == 64
@@ -258,12 +258,15 @@ def test_a_family_that_a_rule_keeps_out_is_refused_with_the_rule(
     assert run("simulate", jobs, "-s", "SR", "--provider", "aws", "--family", "m6g.4xlarge") == 0
 
 
+@pytest.mark.usefixtures("coarse_steps")
 @pytest.mark.parametrize("family", [(), ("--family", "m6*")])
 def test_a_simulation_chooses_among_the_types_that_a_plan_does(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], family: tuple[str, ...]
 ) -> None:
     """It knew three families where a plan knows all current ones, and Graviton machines where a plan knows none."""
-    jobs = str(write_jobs(tmp_path / "jobs.csv", apart=30))
+    path = tmp_path / "jobs.csv"
+    path.write_text(JOBS + "".join(f"{i * 3600},7200,2,4,batch\n" for i in range(6)))
+    jobs = str(path)
     assert run("plan", jobs, "--provider", "aws", *family, "-o", "json") == 0
     (planned,) = {line["instance_type"].split(".")[0] for line in json.loads(capsys.readouterr().out)["mix"]}
     assert run("simulate", jobs, "-s", "SR", "--provider", "aws", *family) == 0

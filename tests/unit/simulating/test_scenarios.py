@@ -56,6 +56,15 @@ def test_jobs_are_what_the_text_says() -> None:
     assert {jobs.apps[i].split("-")[0] for i in jobs.app[~batch]} == {"memcached"}
 
 
+def test_numbers_are_those_that_numpy_draws() -> None:
+    """Places take halves of words, of which the second stays while whole words are drawn; of some numbers of places a
+    half is refused now and then."""
+    ours, numpy = scenarios._Draws(np.random.default_rng(5).bit_generator), np.random.default_rng(5)
+    for count in (1, 2, 3, 500, 2**31 + 5) * 2000:
+        assert ours.place(count) == numpy.integers(0, count)
+        assert ours.random() == numpy.random()
+
+
 def test_unknown_scenario() -> None:
     with pytest.raises(UsageError, match="not a scenario"):
         scenario("hih-variability")
