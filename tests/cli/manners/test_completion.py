@@ -5,30 +5,43 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
 import pytest
 
+from hcloud.cli.main import run
 from hcloud.model.catalog import Provider
 from hcloud.model.clouds.known import CLOUDS
 from hcloud.readers.prices.shipped import names
 from hcloud.readers.prices.shipped.bundled import load_bundled
 
-pytestmark = pytest.mark.usefixtures("quick_starts")
-
 ROOT = Path(__file__).parents[3]
+Tab = Callable[..., list[str]]
 
 
-def tab(*words: str, cwd: Path | None = None) -> list[str]:
+def variables(*words: str) -> dict[str, str]:
+    """How bash asks about the last of these words."""
+    asked = {"_HCLOUD_COMPLETE": "complete_bash", "COMP_WORDS": f"hcloud {' '.join(words)}"}
+    return {**asked, "COMP_CWORD": str(len(words))}
+
+
+@pytest.fixture
+def tab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Tab:
     """What bash is offered for the last of these words."""
-    variables = {"_HCLOUD_COMPLETE": "complete_bash", "COMP_WORDS": f"hcloud {' '.join(words)}"}
-    environment = {**os.environ, **variables, "COMP_CWORD": str(len(words)), "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(
-        [sys.executable, "-m", "hcloud"], env=environment, cwd=cwd, capture_output=True, text=True, check=False
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    return done.stdout.split()
+    monkeypatch.chdir(tmp_path)
+
+    def offered(*words: str) -> list[str]:
+        with monkeypatch.context() as patch:
+            for name, value in variables(*words).items():
+                patch.setenv(name, value)
+            assert run([]) == 0
+        out, err = capsys.readouterr()
+        assert err == ""
+        return out.split()
+
+    return offered
 
 
 @pytest.mark.parametrize(
@@ -51,25 +64,36 @@ def tab(*words: str, cwd: Path | None = None) -> list[str]:
         (("plan", "--output", "m"), {"md"}),
     ],
 )
-def test_tab_offers_the_names_that_fit(words: tuple[str, ...], offered: set[str]) -> None:
+def test_tab_offers_the_names_that_fit(words: tuple[str, ...], offered: set[str], tab: Tab) -> None:
     assert set(tab(*words)) == offered
 
 
-def test_tab_offers_plan_files_and_the_addresses_in_one(tmp_path: Path) -> None:
+@pytest.mark.usefixtures("quick_starts")
+def test_a_process_offers_the_same(tab: Tab) -> None:
+    words = ("plan", "--provider", "a")
+    environment = {**os.environ, **variables(*words), "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-m", "hcloud"], env=environment, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.split() == tab(*words) == ["aws", "azure"]
+
+
+def test_tab_offers_plan_files_and_the_addresses_in_one(tmp_path: Path, tab: Tab) -> None:
     for name in ("plan.json", "notes.md", "hcloud.yaml"):
         (tmp_path / name).write_text("{}", encoding="utf-8")
     (tmp_path / "plans").mkdir()
     mix = '{"mix": [{"provider": "aws", "region": "us-east-1", "instance_type": "m7i.large"}], "refusals": []}'
     (tmp_path / "plans" / "monday.json").write_text(mix, encoding="utf-8")
-    assert tab("apply", "pl", cwd=tmp_path) == ["plan.json", "plans/"]
-    assert tab("apply", "plans/", cwd=tmp_path) == ["plans/monday.json"]
-    assert tab("plan", "--file", "h", cwd=tmp_path) == ["hcloud.yaml"]
-    assert tab("explain", "plans/monday.json", "aws", cwd=tmp_path) == ["aws/us-east-1/m7i.large"]
+    assert tab("apply", "pl") == ["plan.json", "plans/"]
+    assert tab("apply", "plans/") == ["plans/monday.json"]
+    assert tab("plan", "--file", "h") == ["hcloud.yaml"]
+    assert tab("explain", "plans/monday.json", "aws") == ["aws/us-east-1/m7i.large"]
 
 
-def test_tab_says_nothing_about_a_file_that_is_broken(tmp_path: Path) -> None:
+def test_tab_says_nothing_about_a_file_that_is_broken(tmp_path: Path, tab: Tab) -> None:
     (tmp_path / "plan.json").write_text('{"mix": [7', encoding="utf-8")
-    assert tab("explain", "plan.json", "a", cwd=tmp_path) == []
+    assert tab("explain", "plan.json", "a") == []
 
 
 whole_book = cache(load_bundled)  # a walk over its offers makes all of them, once

@@ -119,8 +119,9 @@ def test_flags_that_contradict_each_other_are_refused_and_none_wins_in_silence(
 def test_a_name_that_is_misspelt_is_answered_with_the_one_that_is_meant(
     line: str, code: int, guess: str, told: Told
 ) -> None:
-    assert told(line)[:2] == (code, "")
-    assert guess in told(line)[2]
+    got, out, said = told(line)
+    assert (got, out) == (code, "")
+    assert guess in said
 
 
 def test_a_misspelt_type_or_region_of_a_fleet_is_no_missing_price(told: Told) -> None:
@@ -394,8 +395,10 @@ def test_who_does_not_read_what_is_answered_without_a_verb_is_no_error(words: li
     assert (done.returncode, done.stderr) == (141, "")
 
 
-@pytest.mark.parametrize("closed", ["<&- >&- 2>&-", ">&-", "2>&-", "<&-"])
-@pytest.mark.parametrize("words", ["strategy list", "--version"])
+@pytest.mark.parametrize(
+    ("words", "closed"),
+    [("strategy list", "<&- >&- 2>&-"), *(("--version", closed) for closed in ("<&- >&- 2>&-", ">&-", "2>&-", "<&-"))],
+)
 def test_a_stream_that_is_closed_leads_nowhere(words: str, closed: str) -> None:
     """It was an AttributeError, and the next file that was opened, a journal, would have been taken for stdout."""
     line = f"exec {shlex.quote(sys.executable)} -m hcloud {words} {closed}"

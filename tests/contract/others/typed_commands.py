@@ -28,6 +28,7 @@ def typed(words: list[str]) -> dict[str, object]:
     return {"code": code, "out": told[0], "err": told[1]}
 
 
+typed(["ec2", "describe-instances"])  # what the first command loads, others find loaded
 for line in sys.stdin:
     if child := os.fork():
         os.waitpid(child, 0)
