@@ -174,7 +174,7 @@ def test_the_measurement_of_the_demo_is_one_of_this_machine(tmp_path: Path, monk
     words = tuple("5s" if word == "18s" else word for word in step.words)
     assert words != step.words
     at = words.index("--time-cap")
-    in_short = (*words[:at], "--vcpus", "0.4", *words[at:])  # the memory sold with so little is soon filled
+    in_short = (*words[:at], "--vcpus", "0.4", "--memory-gib", "0.25", *words[at:])  # so little is soon filled
     told = {**known, "measuring": (replace(step, words=in_short),)}
     monkeypatch.setattr("hcloud.usecases.tools.demo.walk", lambda: told)
     measured = Demo(tmp_path, 100)
