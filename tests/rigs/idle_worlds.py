@@ -59,6 +59,7 @@ def world_of(path: Path, levels: list[list[float]], batch: list[JobOrder], polic
     services = [job(f"s{n}", cores=MOST, seconds=400.0, kind=JobKind.SERVICE) for n in range(len(levels))]
     services = [replace(s, kind=JobKind.BATCH) for s in services]
     world = World.of(path, services, "SR", len(levels))
+    world.rhythm = replace(world.rhythm, period=1.0)  # tasks take seconds
     world.engine = SharedEngine(world.cloud, levels={f"s{n}": own for n, own in enumerate(levels)})
     begins = world.cloud.clock.now()
     source = GivenJobs([replace(o, submit=begins + o.submit) for o in batch])

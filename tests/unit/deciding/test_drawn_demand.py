@@ -55,7 +55,7 @@ def test_a_day_that_is_left_out_is_told(
     rows = "".join(f"j{h},{h * 3600},3600,{8 + h % 24},16,batch\n" for h in range(hours))
     trace = tmp_path / "trace.csv"
     trace.write_text(f"id,submit,duration,cores,memory,kind\n{rows}", encoding="utf-8")
-    assert run(["plan", str(trace), "--provider", "aws", "--family", "m6i"]) == 0
+    assert run(["plan", str(trace), "--provider", "aws", "--family", "m6i", "--vcpus", "32"]) == 0
     told = " ".join(capsys.readouterr().err.split())
     assert (said in told) if said else ("only whole days" not in told)
 

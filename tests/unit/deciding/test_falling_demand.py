@@ -166,7 +166,7 @@ def trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def planned(capsys: pytest.CaptureFixture[str], *more: str) -> dict[str, Any]:
-    assert run(["plan", "trace.csv", "--json", *more, *NOW]) == 0
+    assert run(["plan", "trace.csv", "--json", "--family", "m6i", *more, *NOW]) == 0
     told: dict[str, Any] = json.loads(capsys.readouterr().out)
     return told
 

@@ -19,6 +19,7 @@ from hcloud.harvest.grid import grid_of, space_by_cell
 from hcloud.harvest.histories import DAY
 from hcloud.harvest.kernels import compiled
 from hcloud.harvest.kernels.pool import is_open
+from hcloud.harvest.policy import HarvestPolicy
 from hcloud.harvest.replicas import (
     SYSTEMS,
     ReplicaPool,
@@ -32,7 +33,7 @@ from hcloud.harvest.replicas import (
 )
 from hcloud.harvest.servers import ServerGroup, Servers
 from hcloud.harvest.typing import CONSTANT, UNPREDICTABLE
-from hcloud.readers.harvest.policy import HarvestPolicy, load_harvest
+from hcloud.readers.harvest.policy import load_harvest
 
 POLICY = load_harvest()
 QUIET = Reimages(np.zeros(0), np.zeros(0, np.int64))

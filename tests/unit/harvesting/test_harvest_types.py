@@ -16,10 +16,10 @@ from hcloud.errors import EvidenceError
 from hcloud.harvest.classes import best_clustered, clustered, use_types
 from hcloud.harvest.histories import DAY, ServerHistory, on_one_grid
 from hcloud.harvest.kernels.holding import in_use, spare
-from hcloud.harvest.policy import MECHANISMS
+from hcloud.harvest.policy import MECHANISMS, HarvestPolicy
 from hcloud.harvest.room import free_by_hour, packed, room_by_hour, sizes_of
 from hcloud.harvest.typing import CONSTANT, PERIODIC, UNPREDICTABLE, spectrum, typed
-from hcloud.readers.harvest.policy import HarvestPolicy, load_harvest
+from hcloud.readers.harvest.policy import load_harvest
 
 POLICY = load_harvest()
 

@@ -39,7 +39,7 @@ def _own_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def made() -> PlanResult:
-    made = hcloud.plan(TRACE, horizon="1y", now=NOW)
+    made = hcloud.plan(TRACE, families="m6i", horizon="1y", now=NOW)
     assert isinstance(made, PlanResult)
     return made
 
@@ -118,9 +118,10 @@ def test_a_report_of_a_plan_is_that_of_its_file(kind: str, made: PlanResult) -> 
 @pytest.mark.slow
 def test_what_was_read_is_planned_as_its_file(made: PlanResult) -> None:
     read = hcloud.read(TRACE, window="21d")
-    again = hcloud.plan(read, horizon="1y", now=NOW)
+    again = hcloud.plan(read, families="m6i", horizon="1y", now=NOW)
     assert isinstance(again, PlanResult)
-    assert again.to_json() == hcloud.plan(TRACE, window="21d", horizon="1y", now=NOW).to_json() != made.to_json()
+    of_file = hcloud.plan(TRACE, families="m6i", window="21d", horizon="1y", now=NOW)
+    assert again.to_json() == of_file.to_json() != made.to_json()
     assert hcloud.simulate(again).to_frame().name[0] == "HC"
 
 
@@ -146,7 +147,7 @@ def test_jobs_of_a_frame_are_those_of_its_file() -> None:
     pd.testing.assert_frame_equal(of_frame.to_frame(), of_file.to_frame())
     assert of_frame.to_frame().cores.tolist() == [4.0] * len(frame)
     assert repr(of_frame) == "<hcloud demand: DataFrame, 500 rows, 11.9 vCPUs mean>"
-    assert json.loads(hcloud.plan(frame, columns=JOB_COLUMNS, now=NOW).to_json())["trace"] is None
+    assert json.loads(hcloud.plan(frame, columns=JOB_COLUMNS, families="m6i", now=NOW).to_json())["trace"] is None
 
 
 def test_a_frame_of_machines_adds_up_and_one_of_percent_is_said_to_be() -> None:
@@ -266,7 +267,7 @@ def test_a_result_shows_itself_as_the_page_of_the_verb_in_a_frame(made: PlanResu
     [(tag, attributes)] = parser.found
     page = attributes["srcdoc"] or ""
     assert (tag, attributes["sandbox"]) == ("iframe", "")
-    words = ["plan", str(TRACE), "--horizon", "1y", "--now", NOW, "-o", "html"]
+    words = ["plan", str(TRACE), "--family", "m6i", "--horizon", "1y", "--now", NOW, "-o", "html"]
     assert page.strip() == said(words).out.strip()
     assert "<svg" in page
     assert "<table" in page
@@ -279,9 +280,11 @@ def test_a_result_shows_itself_as_the_page_of_the_verb_in_a_frame(made: PlanResu
 @pytest.mark.slow
 def test_it_prints_nothing_and_works_in_threads(capfd: pytest.CaptureFixture[str]) -> None:
     found: list[str] = []
-    threads = [
-        threading.Thread(target=lambda: found.append(hcloud.plan(TRACE, horizon="1y", now=NOW).to_json())) for _ in "ab"
-    ]
+
+    def plan() -> None:
+        found.append(hcloud.plan(TRACE, families="m6i", horizon="1y", now=NOW).to_json())
+
+    threads = [threading.Thread(target=plan) for _ in "ab"]
     handlers = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
     for thread in threads:
         thread.start()

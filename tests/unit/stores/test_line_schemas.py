@@ -44,7 +44,9 @@ ODD: tuple[object, ...] = (None, True, -1, 0, 0.5, 2, 10**16, "", "noon", [], [1
 
 def of_one(name: str) -> Draft202012Validator:
     """The form of one event; a line of another event is of no other form, which says so by its name alone."""
-    forms = {form["properties"]["event"]["const"]: form for form in event_schema()["oneOf"]}
+    several = event_schema()["oneOf"]
+    assert isinstance(several, list)
+    forms = {form["properties"]["event"]["const"]: form for form in several}
     assert forms.keys() == GOOD.keys()
     assert all("event" in form["required"] for form in forms.values())
     return Draft202012Validator(forms[name])
