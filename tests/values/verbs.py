@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any, get_args
 
 from hcloud.cli.main import VERBS, build
@@ -12,11 +13,16 @@ Path = tuple[str, ...]
 
 def every_command() -> tuple[Path, ...]:
     """The root, every verb and every sub-verb."""
-    root: Any = build()
     found: list[Path] = [()]
     for verb in VERBS:
-        found += _below((verb,), root.get_command(None, verb))
+        found += _below((verb,), _verb(verb))
     return tuple(found)
+
+
+@cache
+def _verb(name: str) -> Any:
+    """A verb, made once: to make it takes Typer longer than to ask it, and workers ask while they collect."""
+    return build().get_command(None, name)
 
 
 def _below(path: Path, command: Any) -> list[Path]:
@@ -26,14 +32,14 @@ def _below(path: Path, command: Any) -> list[Path]:
 
 def command_of(words: Sequence[str]) -> Any:
     """The verb that some words begin with."""
-    command: Any = build()
+    command: Any = None
     for word in words:
-        if word not in getattr(command, "commands", VERBS):
+        if word not in (VERBS if command is None else command.commands):
             break
-        command = command.get_command(None, word) if hasattr(command, "get_command") else command.commands[word]
+        command = _verb(word) if command is None else command.commands[word]
         if not getattr(command, "commands", None):
             break
-    return command
+    return build() if command is None else command
 
 
 def forms_of(words: Sequence[str]) -> frozenset[str]:
