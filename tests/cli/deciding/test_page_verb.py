@@ -21,6 +21,7 @@ def planned(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(io.StringIO()):
         patch.setenv("HYC_PRICES", str(folder / "prices"))
         patch.setenv("XDG_CONFIG_HOME", str(folder / "config"))
+        patch.setenv("HYC_PLANNING__STEP", "1h")
         assert run([*PLAN, "-q", "--out", str(folder / "plan.json")]) == 0
     return (folder / "plan.json").read_bytes()
 
@@ -33,7 +34,10 @@ def plan(planned: bytes, tmp_path: Path) -> Path:
     return target
 
 
-def test_plan_explain_and_page_print_the_same_page(plan: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_plan_explain_and_page_print_the_same_page(
+    plan: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HYC_PLANNING__STEP", "1h")
     pages = []
     for words in ([*PLAN, "-o", "html"], ["explain", str(plan), "-o", "html"], ["page", str(plan)]):
         assert run(words) == 0

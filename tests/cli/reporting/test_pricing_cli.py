@@ -161,7 +161,7 @@ def written(name: str, value: object) -> str:
     [
         ("show", "m5a.4xlarge"), ("show", "m6i.metal"), ("show", "n2-standard-8"), ("show", "Standard_D8s_v5"),
         ("list", "--region", "us-east-1", "--family", "m6i"),
-        ("list", "--provider", "aws", "--family", "m6*", "--os", "windows"),
+        ("list", "--provider", "aws", "--region", "eu-west-1", "--family", "m6*", "--os", "windows"),
     ],
     ids=" ".join,
 )  # fmt: skip

@@ -34,6 +34,7 @@ def plan(tmp_path_factory: pytest.TempPathFactory) -> Path:
     only = path.parent / "hcloud.yaml"
     config = yaml.safe_load(Path(EXAMPLE).read_text(encoding="utf-8"))
     config["markets"][0]["options"] = ["reserved-instance"]
+    config["planning"]["step"] = "1h"
     only.write_text(yaml.safe_dump(config), encoding="utf-8")
     assert run(["plan", "-f", str(only), *MADE, "--out", str(path), "-q"]) == 0
     assert load_plan(path).purchases
@@ -48,6 +49,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "fake.yaml").write_text(FAKE, encoding="utf-8")
     (tmp_path / "readers.yaml").write_text(READERS, encoding="utf-8")
     monkeypatch.setenv("HYC_ALLOW_PURCHASE", "1")
+    monkeypatch.setenv("HYC_PLANNING__STEP", "1h")  # what is bought is looked at, not how finely it was counted
     return tmp_path
 
 
