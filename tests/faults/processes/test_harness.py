@@ -20,7 +20,7 @@ from hcloud.fake.server import HttpAnswer, Received
 from hcloud.usecases.tools.fake import made
 
 BUSY = "import time\nwhile time.process_time() < {seconds}: pass"
-OWN_SECONDS = 1.2
+OWN_SECONDS = 0.3
 
 
 def job(tmp_path: Path, *argv: str) -> Job:
@@ -72,7 +72,10 @@ def watched(code: str, tmp_path: Path, *, processor: int) -> Iterator[Child]:
         child.over.wait()
 
 
-def test_a_process_that_the_machine_keeps_waiting_is_not_given_up(tmp_path: Path) -> None:
+def test_a_process_that_the_machine_keeps_waiting_is_not_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("benchmarks.children.LOOK_SECONDS", OWN_SECONDS / 4)
     processor = min(os.sched_getaffinity(0))
     with (
         watched(BUSY.format(seconds=60), tmp_path, processor=processor),
