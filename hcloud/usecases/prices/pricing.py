@@ -32,6 +32,7 @@ from hcloud.model.prices import (
 from hcloud.readers.bundle import bundled
 from hcloud.readers.prices.shipped.bundled import load_bundled
 from hcloud.readers.prices.shipped.manifest import MANIFEST
+from hcloud.readers.prices.shipped.names import families as listed_families
 from hcloud.readers.prices.shipped.offers import LazyOffers
 from hcloud.store.prices import Choice, PriceStore
 from hcloud.units import some_of
@@ -59,8 +60,12 @@ class Filter:
             and (not self.regions or key.region in self.regions)
             and (not self.options or key.option in self.options)
             and (not self.systems or key.os in self.systems)
-            and (not self.families or any(fnmatchcase(family, f) for f in self.families))
+            and self.names(family)
         )
+
+    def names(self, family: str) -> bool:
+        """Whether a family is meant."""
+        return not self.families or any(fnmatchcase(family, f) for f in self.families)
 
 
 ANY = Filter()
@@ -70,6 +75,9 @@ def open_book(wanted: Filter = ANY, instance_type: str | None = None) -> PriceBo
     """The bundled prices with the user's own laid over them, as far as the filter can tell beforehand."""
     providers, regions = wanted.providers or None, wanted.regions or None
     families = None
+    if wanted.families:
+        clouds = wanted.providers or tuple(Provider)
+        families = {name for cloud in clouds for name in listed_families(cloud) if wanted.names(name)}
     if instance_type is not None:
         known = {t.family for (_, name), t in load_bundled().types.items() if name == instance_type}
         families = known or {family_of(p, instance_type) for p in wanted.providers or Provider}
