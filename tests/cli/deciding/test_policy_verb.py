@@ -207,12 +207,12 @@ findings = st.builds(
     st.sampled_from(Status),
     words,
     words,
-    where=st.lists(words, max_size=8).map(tuple),
+    where=st.lists(words, max_size=2).map(tuple),
     advice=words,
 )
 
 
-@given(st.lists(findings, max_size=6).map(tuple), words)
+@given(st.lists(findings, max_size=3).map(tuple), words)
 def test_L2_a_junit_report_says_again_what_was_put_in(found: tuple[Finding, ...], name: str) -> None:
     root = ElementTree.fromstring(junit_report(Verdict(name, "rules.yaml", found), MADE))
     structure(root)
