@@ -31,14 +31,14 @@ TAKEN_SHARE = 0.1
 STREAM = """
 import numpy as np
 a = np.ones(4 << 20); b = np.ones(4 << 20)
-for _ in range(6):
+for _ in range(12):
     np.multiply(a, 3.0, out=b)
 """
 HOLDER = """
 held = bytearray({size})
 for _ in range(9):
     held[:: 4096] = bytes(len(range(0, len(held), 4096)))
-print(sum(range(4_000_000)))
+print(sum(range(9_000_000)))
 """
 
 
@@ -114,7 +114,7 @@ def test_every_stressor_of_a_resource_runs_and_counts(arena: Arena, resource: st
 
 @pytest.mark.long
 def test_a_streaming_program_has_a_score_or_a_reason(tmp_path: Path) -> None:
-    found = profiled(tmp_path, "--resources", "membw", "--time-cap", "4s", "--", sys.executable, "-c", STREAM)
+    found = profiled(tmp_path, "--resources", "membw", "--time-cap", "8s", "--", sys.executable, "-c", STREAM)
     tolerated = found.entries.get(Aspect.TOLERATED, {})
     assert len(found.entries[Aspect.SCALE_UP]) >= 1
     if "membw" in tolerated:
@@ -129,7 +129,7 @@ def test_no_interval_says_that_who_holds_more_memory_bears_more_pressure_or_caus
     if not this_machine().has("memory"):
         pytest.skip("no control group for memory can be made here")
     # neither fits beside a full stressor
-    larger, smaller = (holding(size, tmp_path) for size in (200 << 20, 100 << 20))
+    larger, smaller = (holding(size, tmp_path) for size in (400 << 20, 200 << 20))
     large, small = (score_or_reason(found, Aspect.TOLERATED) for found in (larger, smaller))
     assert large is None or large.low <= 50
     assert large is None or small is None or large.low < small.high
@@ -146,7 +146,7 @@ def score_or_reason(found: Profile, aspect: Aspect) -> Measured | None:
 
 
 def holding(size: int, tmp_path: Path) -> Profile:
-    words = ("--resources", "memcap", "--memory-gib", "0.25", "--time-cap", "5s")
+    words = ("--resources", "memcap", "--memory-gib", "0.5", "--time-cap", "10s")
     return profiled(tmp_path, *words, "--", sys.executable, "-c", HOLDER.format(size=size))
 
 
