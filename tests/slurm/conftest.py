@@ -8,11 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import slurm_cluster
-from quick_starts import by_way_of
-from slurm_cluster import OURS, Cluster, cluster, missing
+from slurm_cluster import Cluster, cluster, missing
 
-from benchmarks.children import ROOT, Forker
+from benchmarks.children import Forker
 from slurm.controllers import Controllers
 
 
@@ -23,15 +21,6 @@ def needed() -> None:
         if os.environ.get("CI") == "true":
             pytest.fail(why)
         pytest.skip(why)
-
-
-@pytest.fixture(autouse=True)
-def quick_programs(loaded: Path | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What slurmctld calls is a fork of the loaded process."""
-    asking = by_way_of(loaded)
-    path = os.pathsep.join([*filter(None, [asking.pop("PYTHONPATH", "")]), str(ROOT)])
-    words = [f"{name}={value}" for name, value in {**asking, "PYTHONPATH": path}.items()]
-    monkeypatch.setattr(slurm_cluster, "OURS", (OURS[0], *words, *OURS[2:]))
 
 
 @pytest.fixture

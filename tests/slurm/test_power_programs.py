@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import slurm_cluster
-from slurm_cluster import OURS, Cluster, cluster, wait_for
+from slurm_cluster import Cluster, cluster, wait_for
 
 from hcloud.model.running.job import JobPhase, MachineRole, NodePhase
 from hcloud.providers.slurm import power
@@ -34,14 +33,6 @@ def _flags(slurm: Cluster, name: str) -> frozenset[str]:
 def patient(home: Path) -> Iterator[Cluster]:
     """A cluster that gives up a node only after an hour."""
     with cluster(home, join=3600) as found:
-        yield found
-
-
-@pytest.fixture
-def fresh(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
-    """A cluster whose programs are whole processes from their start."""
-    monkeypatch.setattr(slurm_cluster, "OURS", OURS)
-    with cluster(home) as found:
         yield found
 
 
@@ -77,12 +68,12 @@ def test_nodes_of_several_kinds_come_in_one_word(slurm: Cluster) -> None:
     assert power.names_of(slurm.commands, ["a-[0-1],b-2", "c"]) == ("a-0", "a-1", "b-2", "c")
 
 
-def test_the_programs_need_no_path_no_home_and_no_signals(fresh: Cluster) -> None:
+def test_the_programs_need_no_path_no_home_and_no_signals(slurm: Cluster) -> None:
     """As slurmctld calls them: an empty environment, and all signals blocked."""
-    program = fresh.home / "hcloud-resume-failed"
-    fresh.commands.update_node(ON_DEMAND, state="power_up")
-    fresh.commands.update_node(ON_DEMAND, state="down", reason="test")
-    fresh.daemons["slurmctld"].send_signal(signal.SIGSTOP)  # so that a program which waited for its work would not end
+    program = slurm.home / "hcloud-resume-failed"
+    slurm.commands.update_node(ON_DEMAND, state="power_up")
+    slurm.commands.update_node(ON_DEMAND, state="down", reason="test")
+    slurm.daemons["slurmctld"].send_signal(signal.SIGSTOP)  # so that a program which waited for its work would not end
     try:
         done = subprocess.run(
             [program, f"{ON_DEMAND[:-1]}[1-2]", "other-0"],
@@ -93,11 +84,11 @@ def test_the_programs_need_no_path_no_home_and_no_signals(fresh: Cluster) -> Non
             timeout=60,
         )
     finally:
-        fresh.daemons["slurmctld"].send_signal(signal.SIGCONT)
+        slurm.daemons["slurmctld"].send_signal(signal.SIGCONT)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
-    log = fresh.site.folder / "power.log"
+    log = slurm.site.folder / "power.log"
     wait_for(lambda: log.exists() and log.read_text().count("set to resume") >= 1, "nothing was done")
-    wait_for(lambda: node(fresh, ON_DEMAND).state == "IDLE", "the node is not set right")
+    wait_for(lambda: node(slurm, ON_DEMAND).state == "IDLE", "the node is not set right")
     assert "other-0" not in log.read_text(), "a node of somebody else's"
 
 
