@@ -69,8 +69,8 @@ def _units_of_line(sizes: Sequence[Candidate], holds: Holds | None) -> Iterator[
     priced = [_Priced.of(c) for c in sizes]
     plain = [Unit(_ladder(p, priced)) for p in priced]
     holding = [(holds or _always)(u.ladder) for u in plain]
-    levelled = [] if holds is None else [c for c in _levelled(priced, plain) if holds(c.unit.ladder)]
-    others = [c.priced for c in levelled]
+    levelled = [] if holds is None else [u for u in _levelled(priced, plain) if holds(u.ladder)]
+    others = [_Priced.of(u.candidate) for u in levelled]
 
     def excess(at: int) -> float | None:
         smaller = [p for p, its in zip(priced[:at], holding[:at], strict=True) if its or not holding[at]]
@@ -80,33 +80,32 @@ def _units_of_line(sizes: Sequence[Candidate], holds: Holds | None) -> Iterator[
     excesses = [excess(at) for at in range(len(sizes))]
     most = max((x for x in excesses if x is not None), default=0.0)
     yield from (replace(u, excess=max(most, 0.0)) for u, x in zip(plain, excesses, strict=True) if x is None)
-    yield from (c.unit for c in levelled)
+    yield from levelled
 
 
-def _levelled(sizes: Sequence[_Priced], plain: Sequence[Unit]) -> Sequence[_Counted]:
+def _levelled(sizes: Sequence[_Priced], plain: Sequence[Unit]) -> Sequence[Unit]:
     """At the prices of each size, those that are no dearer by the vCPU: so many of the smallest cost, and serve, what
     fewer of the others do at the most. Without those that a unit of as many sizes is as cheap as."""
-    found = sorted((u for p in sizes if (u := _of_price(p, sizes)) is not None), key=lambda u: -len(u.ladder))
-    alone, kept = [_Counted.of(u, p) for u, p in zip(plain, sizes, strict=True)], list[_Counted]()
-    for counted in (_Counted.of(u, _Priced.of(u.candidate)) for u in found):
-        if not any(_stands_for(other, counted) for other in (*alone, *kept)):
-            kept.append(counted)
+    found = sorted((_of_price(dearest, sizes) for dearest in sizes), key=lambda u: -len(u.ladder))
+    kept: list[Unit] = []
+    for unit in found:
+        if len(unit.ladder) > 1 and not any(_stands_for(other, unit) for other in (*plain, *kept)):
+            kept.append(unit)
     return kept
 
 
-def _of_price(dearest: _Priced, sizes: Sequence[_Priced]) -> Unit | None:
-    """The sizes no dearer than one, counted at its prices; None where that is a single one."""
-    members = [p for p in sizes if _is_no_dearer(p, dearest)]
-    ladder = [p for p in members if p.candidate.shape.vcpus % members[0].candidate.shape.vcpus == 0]
-    if len(ladder) < 2:
-        return None
-    counted = _at_prices_of(dearest.candidate, ladder[0].candidate)
-    return Unit(tuple(p.candidate for p in ladder), _cheaper_by(ladder), counted)
+def _of_price(dearest: _Priced, sizes: Sequence[_Priced]) -> Unit:
+    members = [p for p in sizes if _is_no_dearer(p, dearest)] or [dearest]
+    first = members[0].candidate
+    ladder = [p for p in members if p.candidate.shape.vcpus % first.shape.vcpus == 0]
+    return Unit(tuple(p.candidate for p in ladder), _cheaper_by(ladder), _at_prices_of(dearest.candidate, first))
 
 
-def _stands_for(one: _Counted, other: _Counted) -> bool:
+def _stands_for(unit: Unit, other: Unit) -> bool:
     """Whether a unit has all sizes of the other, and serves for no more but rounding."""
-    return other.sizes <= one.sizes and _excess(one.priced, other.priced) <= ROUNDING
+    if not {c.address for c in other.ladder} <= {c.address for c in unit.ladder}:
+        return False
+    return _excess(_Priced.of(unit.candidate), _Priced.of(other.candidate)) <= ROUNDING
 
 
 def _cheaper_by(members: Sequence[_Priced]) -> float:
@@ -120,19 +119,20 @@ def _is_no_dearer(size: _Priced, dearest: _Priced) -> bool:
     part = size.candidate.shape.vcpus / dearest.candidate.shape.vcpus
     if size.candidate.shape.memory_gib != dearest.candidate.shape.memory_gib * part:
         return False
-    return _in_every_price(dearest, size, lambda most, mine: float(mine) <= float(most * part) * (1 + ROUNDING))
+    pairs = _alike(dearest, size)
+    return bool(pairs) and all(float(mine) <= float(most * part) * (1 + ROUNDING) for most, mine in pairs)
 
 
-def _in_every_price(one: _Priced, other: _Priced, holds: Callable[[Decimal, Decimal], bool]) -> bool:
-    """Whether something holds of each price of one size and that of the other; not where the other lacks an offer of
-    the one, or where one of such offers does not cover every size."""
-    if not holds(one.candidate.on_demand.hourly, other.candidate.on_demand.hourly):
-        return False
+def _alike(one: _Priced, other: _Priced) -> Sequence[tuple[Decimal, Decimal]]:
+    """Each price of one size with that of the other; none where the other lacks an offer of the one, or where one of
+    such offers does not cover every size."""
+    pairs = [(one.candidate.on_demand.hourly, other.candidate.on_demand.hourly)]
     for terms, cost in one.shared.items():
         same = other.shared.get(terms)
-        if cost is None or same is None or not holds(cost, same):
-            return False
-    return True
+        if cost is None or same is None:
+            return ()
+        pairs.append((cost, same))
+    return pairs
 
 
 def _at_prices_of(dearest: Candidate, size: Candidate) -> Candidate:
@@ -181,19 +181,6 @@ class _Priced:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Counted:
-    """A unit with the prices it is counted at and the addresses of its sizes, each made once."""
-
-    unit: Unit
-    priced: _Priced
-    sizes: frozenset[str]
-
-    @classmethod
-    def of(cls, unit: Unit, priced: _Priced) -> _Counted:
-        return cls(unit, priced, frozenset(c.address for c in unit.ladder))
-
-
 def _replaced_by(size: _Priced, smaller: Sequence[_Priced]) -> float | None:
     """By what fraction some smaller size costs more for the same capacity at most, where that is no more than rounding;
     None where no size replaces this one."""
@@ -226,9 +213,8 @@ def _is_proportional(unit: _Priced, size: _Priced) -> bool:
     count = large.vcpus / small.vcpus
     if count != int(count) or large.memory_gib != small.memory_gib * count:
         return False
-    return _in_every_price(
-        unit, size, lambda mine, its: abs(float(its - mine * count)) <= float(mine * count) * ROUNDING
-    )
+    pairs = _alike(unit, size)
+    return bool(pairs) and all(abs(float(its - mine * count)) <= float(mine * count) * ROUNDING for mine, its in pairs)
 
 
 def _is_flexible(offer: Offer, family: str) -> bool:

@@ -6,12 +6,11 @@ from collections.abc import Callable, ItemsView, Iterable, Iterator, Mapping, Va
 from decimal import Decimal
 from itertools import chain
 from types import MappingProxyType
-from typing import NamedTuple, TypeVar, overload
+from typing import NamedTuple
 
 from hcloud.model.catalog import InstanceType, Offer, OfferKey, Origin, Payment, Provider, PurchaseOption, SustainedUse
 from hcloud.units import HOURS_PER_YEAR
 
-T = TypeVar("T")
 _ZERO = Decimal(0)
 _HALF = Decimal("0.5")
 
@@ -47,14 +46,6 @@ class LazyOffers(Mapping[OfferKey, Offer]):
 
     def __getitem__(self, key: OfferKey) -> Offer:
         return self.block(OfferGroup(key.provider, key.region, key.instance_type, key.os))[key]
-
-    @overload
-    def get(self, key: OfferKey, /) -> Offer | None: ...
-    @overload
-    def get(self, key: OfferKey, /, default: Offer | T) -> Offer | T: ...
-    def get(self, key: OfferKey, /, default: Offer | T | None = None) -> Offer | T | None:
-        """Without the exception that the inherited one makes for each that is missing: most of those asked for are."""
-        return self.block(OfferGroup(key.provider, key.region, key.instance_type, key.os)).get(key, default)
 
     def __iter__(self) -> Iterator[OfferKey]:
         return chain.from_iterable(self.block(b) for b in self._makers)
