@@ -38,7 +38,7 @@ def offers(draw: st.DrawFn) -> Offer:
     hourly = Decimal(0) if payment == Payment.ALL else draw(AMOUNTS)
     upfront = Decimal(0) if payment == Payment.NONE else draw(AMOUNTS)
     origin = Origin(draw(TEXTS) or "source", draw(st.dates()), draw(TEXTS))
-    return Offer(key, hourly, upfront, origin, draw(st.none() | st.integers(0, 1000)))
+    return Offer(key, hourly, upfront, origin, draw(st.none() | st.sampled_from((0, 1)) | st.integers(0, 1000)))
 
 
 @st.composite
