@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
-from typing import TypeVar
+from typing import Protocol, TypeVar, runtime_checkable
 
 from hcloud.errors import EvidenceError, did_you_mean
 from hcloud.model.catalog import (
@@ -38,6 +38,14 @@ def absent(wanted: Iterable[T], there: Iterable[T]) -> set[T]:
         if not left:
             break
     return left
+
+
+@runtime_checkable
+class OffersByPlace(Protocol):
+    """Offers that tell where they are for without being made."""
+
+    def places(self) -> frozenset[tuple[Provider, str]]:
+        """Every provider and region with prices."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +96,12 @@ class PriceBook:
         """All offers of one provider and purchase option, by key."""
         keys = sorted(k for k in self.offers if k.provider == provider and k.option == option)
         return tuple(self.offers[k] for k in keys)
+
+    def places(self) -> frozenset[tuple[Provider, str]]:
+        """Every provider and region with prices."""
+        if isinstance(self.offers, OffersByPlace):
+            return self.offers.places()
+        return frozenset((k.provider, k.region) for k in self.offers)
 
     def merged(self, other: PriceBook) -> PriceBook:
         """This book with the other's rows laid over it, quarantine lists joined; a good row of the other book lifts

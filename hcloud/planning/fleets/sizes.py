@@ -86,26 +86,25 @@ def _units_of_line(sizes: Sequence[Candidate], holds: Holds | None) -> Iterator[
 def _levelled(sizes: Sequence[_Priced], plain: Sequence[Unit]) -> Sequence[Unit]:
     """At the prices of each size, those that are no dearer by the vCPU: so many of the smallest cost, and serve, what
     fewer of the others do at the most. Without those that a unit of as many sizes is as cheap as."""
-    found = sorted((_of_price(dearest, sizes) for dearest in sizes), key=lambda u: -len(u.ladder))
+    ladders = ((dearest, _no_dearer_than(dearest, sizes)) for dearest in sizes)
+    found = sorted((one for one in ladders if len(one[1]) > 1), key=lambda one: -len(one[1]))
+    known = [(frozenset(c.address for c in unit.ladder), p) for unit, p in zip(plain, sizes, strict=True)]
     kept: list[Unit] = []
-    for unit in found:
-        if len(unit.ladder) > 1 and not any(_stands_for(other, unit) for other in (*plain, *kept)):
-            kept.append(unit)
+    for dearest, members in found:
+        first, addresses = members[0].candidate, frozenset(p.candidate.address for p in members)
+        counted = _at_prices_of(dearest.candidate, first)
+        priced = _Priced.of(counted)
+        if not any(addresses <= has and _excess(its, priced) <= ROUNDING for has, its in known):
+            kept.append(Unit(tuple(p.candidate for p in members), _cheaper_by(members), counted))
+            known.append((addresses, priced))
     return kept
 
 
-def _of_price(dearest: _Priced, sizes: Sequence[_Priced]) -> Unit:
+def _no_dearer_than(dearest: _Priced, sizes: Sequence[_Priced]) -> Sequence[_Priced]:
+    """The sizes that are no dearer than one of them, and so many of the smallest of those."""
     members = [p for p in sizes if _is_no_dearer(p, dearest)] or [dearest]
-    first = members[0].candidate
-    ladder = [p for p in members if p.candidate.shape.vcpus % first.shape.vcpus == 0]
-    return Unit(tuple(p.candidate for p in ladder), _cheaper_by(ladder), _at_prices_of(dearest.candidate, first))
-
-
-def _stands_for(unit: Unit, other: Unit) -> bool:
-    """Whether a unit has all sizes of the other, and serves for no more but rounding."""
-    if not {c.address for c in other.ladder} <= {c.address for c in unit.ladder}:
-        return False
-    return _excess(_Priced.of(unit.candidate), _Priced.of(other.candidate)) <= ROUNDING
+    smallest = members[0].candidate.shape.vcpus
+    return [p for p in members if p.candidate.shape.vcpus % smallest == 0]
 
 
 def _cheaper_by(members: Sequence[_Priced]) -> float:

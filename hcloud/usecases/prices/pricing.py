@@ -33,7 +33,6 @@ from hcloud.readers.bundle import bundled
 from hcloud.readers.prices.shipped.bundled import load_bundled
 from hcloud.readers.prices.shipped.manifest import MANIFEST
 from hcloud.readers.prices.shipped.names import families as listed_families
-from hcloud.readers.prices.shipped.offers import LazyOffers
 from hcloud.store.prices import Choice, PriceStore
 from hcloud.units import some_of
 
@@ -175,13 +174,12 @@ def _member(kind: type[E], flag: str, word: str) -> E:
 def _check_regions(wanted: Filter) -> None:
     """Raise UsageError for a region that neither the bundled nor the imported prices know."""
     providers = wanted.providers or tuple(Provider)
-    offers = load_bundled(providers=providers).offers
-    places = offers.places() if isinstance(offers, LazyOffers) else {(k.provider, k.region) for k in offers}
+    places = load_bundled(providers=providers).places()
     known = {region for provider, region in places if provider in providers}
     if known.issuperset(wanted.regions):
         return
     own = PriceStore.open().load(Choice(providers))
-    known |= {k.region for k in own.offers} if own is not None else set()
+    known |= {region for _, region in own.places()} if own is not None else set()
     for region in wanted.regions:
         if region not in known:
             sellers = "" if len(providers) > 1 else f" of {providers[0]}"

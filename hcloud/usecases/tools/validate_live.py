@@ -61,7 +61,7 @@ def _live(loaded: Loaded, today: date) -> CheckResult:
 
 def _region(book: PriceBook, place: CloudRegion, judged: LiveProblems) -> None:
     if not any(key.region == place.region for key in book.offers):
-        known = sorted({k.region for k in _everywhere(place).offers})
+        known = sorted({region for _, region in _everywhere(place).places()})
         meant = did_you_mean(place.region, known)
         judged.problems.append(f"live.region: the price book has no prices of {place.region!r}{meant}")
 

@@ -113,11 +113,11 @@ def check_regions(loaded: Loaded, book: PriceBook) -> None:
     """UsageError for a region without prices, with those that have some and the one that may be meant."""
     markets = loaded.config.settings().markets
     wanted = [(market.provider, region) for market in markets for region in market.regions]
-    unpriced = absent(wanted, ((key.provider, key.region) for key in book.offers))
+    unpriced = absent(wanted, book.places())
     for market in markets:
         for region in market.regions:
             if (market.provider, region) in unpriced:
-                known = sorted({k.region for k in _whole_book(loaded, market.provider).offers})
+                known = sorted({region for _, region in _whole_book(loaded, market.provider).places()})
                 close = get_close_matches(region, known, n=1)
                 raise UsageError(
                     f"{market.provider}: the price book has no prices for region {region!r}"
@@ -213,7 +213,7 @@ def _places(loaded: Loaded, flags: Flags, providers: Collection[Provider]) -> di
     regions, families = {p: set(flags.regions) for p in providers}, {p: set(flags.families) for p in providers}
     if len(providers) > 1 and (flags.regions or flags.families):
         books = {p: _whole_book(loaded, p) for p in providers}
-        known = {p: {k.region for k in book.offers} for p, book in books.items()}
+        known = {p: {region for _, region in book.places()} for p, book in books.items()}
         series = {p: {t.family for t in book.types.values()} for p, book in books.items()}
         everywhere = set().union(*known.values())
         regions = {p: {r for r in flags.regions if r in known[p] or r not in everywhere} for p in providers}

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from hcloud.cli.main import run
+from hcloud.model.catalog import Provider
+from hcloud.readers.prices.shipped.bundled import load_bundled
 
 CASES = Path(__file__).parents[2] / "cases" / "prices"
 NOW = ("--now", "2026-11-21T00:00:00Z")
@@ -369,3 +371,9 @@ def test_a_price_of_a_day_to_come_is_quarantined_as_it_would_never_be_old(capsys
     _, err = pricing(capsys, "import", str(tmp_path / "late.csv"), "--strict", *NOW, code=9)
     assert "is dated 2031-07-20, a day to come" in err
     assert "nothing was stored" in err
+
+
+@pytest.mark.parametrize("provider", [Provider.GCP, Provider.AZURE])
+def test_where_a_bundle_has_prices_is_told_as_its_offers_would_without_making_them(provider: Provider) -> None:
+    book = load_bundled(providers={provider})
+    assert book.places() == {(key.provider, key.region) for key in book.offers}
