@@ -97,10 +97,12 @@ def quantile(window: QualityWindow, oldest: float, share: float) -> int:
     if window.length == 0:
         return -1
     rank = min(int(share * window.length), window.length - 1)
-    while window.below > rank:
-        window.bin -= 1
-        window.below -= window.counts[window.bin]
-    while window.below + window.counts[window.bin] <= rank:
-        window.below += window.counts[window.bin]
-        window.bin += 1
-    return window.bin
+    counts, found, below = window.counts, window.bin, window.below
+    while below > rank:
+        found -= 1
+        below -= counts[found]
+    while below + counts[found] <= rank:
+        below += counts[found]
+        found += 1
+    window.bin, window.below = found, below
+    return found

@@ -155,9 +155,9 @@ class LocalEngine:
 
     def _end_all(self, names: set[str], groups: list[Path]) -> set[str]:
         """Kill every process of these attempts; those that are not gone in time."""
-        marks = {f"{keeper.MARK}={self._token}/{name}".encode(): name for name in names}
+        mark = f"{keeper.MARK}={self._token}/"
         until = time.monotonic() + _END_PATIENCE
-        while left := names if _kill_grouped(groups) else _kill_marked(marks):
+        while left := names if _kill_grouped(groups) else _kill_marked(mark, names):
             if time.monotonic() > until:
                 return left
             time.sleep(_END_LOOK_EVERY)
@@ -315,12 +315,13 @@ def _phase(folder: MachineFolder) -> NodePhase:
     return NodePhase.GONE if was_up or leaving else NodePhase.JOINING
 
 
-def _kill_marked(marks: Mapping[bytes, str]) -> set[str]:
+def _kill_marked(mark: str, names: set[str]) -> set[str]:
+    """Those of these names that processes carry after the mark."""
     found = set()
-    for pid, words in orphans.environments():
-        for mark in marks.keys() & set(words):
-            found.add(marks[mark])
-            kill_if(pid, lambda p, mark=mark: mark in _environment(p))  # type: ignore[misc]
+    for pid, name in orphans.carrying(mark):
+        if name in names:
+            found.add(name)
+            kill_if(pid, lambda p, word=mark + name: os.fsencode(word) in _environment(p))  # type: ignore[misc]
     return found
 
 

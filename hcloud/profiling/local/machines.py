@@ -112,12 +112,9 @@ class ProcessHost:
 
     def processes(self) -> dict[str, set[int]]:
         """The processes of each machine, by the mark they carry."""
-        mark = f"{MARK}={self._token}/".encode()
         found: dict[str, set[int]] = {}
-        for pid, words in orphans.environments():
-            for word in words:
-                if word.startswith(mark):
-                    found.setdefault(word.removeprefix(mark).decode(), set()).add(pid)
+        for pid, name in orphans.carrying(f"{MARK}={self._token}/"):
+            found.setdefault(name, set()).add(pid)
         return found
 
     def console(self, name: str) -> str:

@@ -25,27 +25,28 @@ _PROC = Path("/proc")
 
 def marked(token: str) -> set[int]:
     """The processes that carry a run's mark in their environment."""
-    mark = f"{MARK}={token}".encode()
-    return {pid for pid, words in environments() if mark in words} - {os.getpid()}
+    return {pid for pid, more in carrying(f"{MARK}={token}") if not more} - {os.getpid()}
 
 
-def environments() -> Iterator[tuple[int, list[bytes]]]:
-    """Each living process whose environment may be read, with its words. A process that starts another program has
-    none for a moment: what shows none is looked at again before it is passed over."""
-    pids = {int(entry.name) for entry in _PROC.iterdir() if entry.name.isdecimal()}
+def carrying(mark: str) -> Iterator[tuple[int, str]]:
+    """Each living process with a word in its environment that begins so, and what follows in that word. A process that
+    starts another program has no environment for a moment: what shows none is looked at again before it is passed
+    over."""
+    wanted = os.fsencode(mark)
+    pids = [int(entry.name) for entry in os.scandir(_PROC) if entry.name.isdecimal()]
     for look in range(_LOOKS_AT_NONE):
         if look:
             time.sleep(_BETWEEN_LOOKS)
-        bare = set()
+        bare = []
         for pid in pids:
-            try:
-                environment = (_PROC / str(pid) / "environ").read_bytes()
-            except OSError:
-                continue  # gone, or another user's
-            if environment and not is_dead(pid):
-                yield pid, environment.split(b"\0")
-            elif not environment and _may_have_one(pid):
-                bare.add(pid)
+            environment = _told(pid, "environ")
+            if not environment:
+                if environment is not None and _may_have_one(pid):
+                    bare.append(pid)
+            elif wanted in environment and not is_dead(pid):
+                for word in environment.split(b"\0"):
+                    if word.startswith(wanted):
+                        yield pid, os.fsdecode(word.removeprefix(wanted))
         if not bare:
             return
         pids = bare
@@ -91,10 +92,16 @@ def started_at(pid: int) -> int | None:
 
 
 def _fields(pid: int) -> list[str]:
+    return (_told(pid, "stat") or b"").rpartition(b")")[2].decode().split()
+
+
+def _told(pid: int, what: str) -> bytes | None:
+    """What the kernel tells of a process; None of one that is gone or, in part, another user's."""
     try:
-        return (_PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
+        with open(f"/proc/{pid}/{what}", "rb", 0) as file:  # noqa: PTH123  # a path as an object takes as long again
+            return file.read()
     except OSError:
-        return []
+        return None
 
 
 def clear(token: str, groups: Iterable[Path] = (), folders: Iterable[Path] = ()) -> int:

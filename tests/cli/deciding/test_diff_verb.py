@@ -97,7 +97,7 @@ def test_a_plan_made_a_day_later_is_no_difference(folder: Path, shown: Shown) ->
 def test_json_follows_the_published_schema_and_adds_up(shown: Shown) -> None:
     for words in (("base.json", "head.json"), ("base.json", "same.json"), ("-", "head.json")):
         document = json.loads(shown(*words, "-o", "json"))
-        jsonschema.validate(document, dict(difference_schema()))
+        jsonschema.Draft202012Validator(dict(difference_schema())).validate(document)
         effects = sum(Decimal(document["effects"][name]) for name in ("prices", "demand", "decisions"))
         assert effects == Decimal(document["hourly"]["difference"])
     assert document["base"] is None

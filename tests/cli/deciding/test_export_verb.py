@@ -92,7 +92,7 @@ OVERLAY = closed(
 
 def check(objects: list[Any]) -> list[Any]:
     for found in objects:
-        jsonschema.validate(found, POOL if found["kind"] == "NodePool" else OVERLAY)
+        jsonschema.Draft202012Validator(POOL if found["kind"] == "NodePool" else OVERLAY).validate(found)
     names = [(o["kind"], o["metadata"]["name"]) for o in objects]
     assert len(set(names)) == len(names)
     return objects

@@ -93,7 +93,9 @@ def test_json_follows_the_published_schema_and_money_is_text(
     monkeypatch.setenv("HYC_PLANNING__STEP", "1h")
     assert run(["plan", "-f", EXAMPLE, *NOW, "-o", "json"]) == 0
     document = json.loads(capsys.readouterr().out, parse_float=lambda text: pytest.approx(float(text)))
-    jsonschema.validate(json.loads(json.dumps(document, default=lambda v: v.expected)), dict(plan_schema()))
+    jsonschema.Draft202012Validator(dict(plan_schema())).validate(
+        json.loads(json.dumps(document, default=lambda v: v.expected))
+    )
     assert document["format_version"] == "1.0"
     assert document["currency"] == "USD"
     assert isinstance(document["after"]["total"], str)
@@ -182,7 +184,7 @@ def test_a_plan_says_of_how_many_first_weeks_it_was_made_where_that_is_not_four(
     documents = {weeks: json.loads((tmp_path / f"{weeks}.json").read_text(encoding="utf-8")) for weeks in found}
     assert {weeks: d.get("first_weeks") for weeks, d in documents.items()} == {"4": None, "1": 1}
     for document in documents.values():
-        jsonschema.validate(document, dict(plan_schema()))
+        jsonschema.Draft202012Validator(dict(plan_schema())).validate(document)
 
 
 def test_detailed_exitcode_says_whether_something_would_be_bought(trace: Path) -> None:

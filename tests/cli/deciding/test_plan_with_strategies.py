@@ -67,7 +67,7 @@ def test_the_plan_file_holds_what_was_simulated_and_buys_the_chosen_reserve(
     target = tmp_path / "plan.json"
     assert run(planned(trace, "-s", "SR,HF", "--out", str(target), "-o", "json")) == 0
     document = json.loads(capsys.readouterr().out)
-    jsonschema.validate(document, dict(plan_schema()))
+    jsonschema.Draft202012Validator(dict(plan_schema())).validate(document)
     plan = load_plan(target)
     operation = plan.operation
     assert operation is not None

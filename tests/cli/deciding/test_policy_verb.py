@@ -131,7 +131,7 @@ def test_prices_age_until_the_day_of_the_check(folder: Path, checked: Checked) -
 def test_json_follows_the_published_schema(checked: Checked) -> None:
     code, out = checked("rules: [{monthly: 1, level: warn}, {kept_qos: 1}, {committed_share: 0.5}]", "-o", "json")
     document = json.loads(out)
-    jsonschema.validate(document, dict(verdict_schema()))
+    jsonschema.Draft202012Validator(dict(verdict_schema())).validate(document)
     assert document["exit_code"] == code == 3
     assert [f["status"] for f in document["findings"]] == ["failed", "unknown", "failed"]
     assert document["findings"][2]["figure"] == "0.816495"
@@ -140,11 +140,11 @@ def test_json_follows_the_published_schema(checked: Checked) -> None:
 def test_the_rules_of_the_example_follow_the_published_schema() -> None:
     path = EXAMPLES / "ci" / "rules.yaml"
     content = load_yaml(path.read_text(encoding="utf-8"), path.name)
-    jsonschema.validate(content, rules_schema())
+    jsonschema.Draft202012Validator(rules_schema()).validate(content)
     bad: list[object] = [{"rules": []}, {"rules": [{"monthly": 1, "hourly": 1}]}, {"rules": [{"montly": 1}]}]
     for wrong in bad:
         with pytest.raises(jsonschema.ValidationError):
-            jsonschema.validate(wrong, rules_schema())
+            jsonschema.Draft202012Validator(rules_schema()).validate(wrong)
 
 
 @pytest.mark.parametrize("width", ["80", "200"])

@@ -48,7 +48,7 @@ def test_the_quality_of_a_journal_in_every_form(there: Path, capsys: pytest.Capt
     capsys.readouterr()
     assert run([*words, "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
-    jsonschema.validate(document, schema_of(QualityDocument))
+    jsonschema.Draft202012Validator(schema_of(QualityDocument)).validate(document)
     groups = {g["group"]: g for g in document["groups"]}
     assert groups["all jobs"]["jobs"] == 78
     assert groups["batch"]["jobs"] == 72
@@ -85,7 +85,7 @@ def test_what_a_plan_predicts(there: Path, capsys: pytest.CaptureFixture[str]) -
     capsys.readouterr()
     assert run(["report", "quality", str(there / "plan.json"), "--json", *NOW]) == 0
     document = json.loads(capsys.readouterr().out)
-    jsonschema.validate(document, schema_of(QualityDocument))
+    jsonschema.Draft202012Validator(schema_of(QualityDocument)).validate(document)
     assert [p["strategy"] for p in document["predicted"]] == ["HF", "OdF"]
     assert run(["report", "quality", str(there / "plan.json"), "-o", "csv"]) == 0
     assert capsys.readouterr().out.startswith("strategy,reserve,kept_qos")
@@ -95,7 +95,7 @@ def test_what_the_own_fleet_of_a_plan_is_predicted_to_do(there: Path, capsys: py
     capsys.readouterr()
     assert run(["report", "quality", str(there / "plain.json"), "--json", *NOW]) == 0
     document = json.loads(capsys.readouterr().out)
-    jsonschema.validate(document, schema_of(QualityDocument))
+    jsonschema.Draft202012Validator(schema_of(QualityDocument)).validate(document)
     plain = json.loads((there / "plain.json").read_text(encoding="utf-8"))
     (point,) = document["predicted"]
     assert point["kept_qos"] == {"mean": plain["prediction"]["kept_qos"], "half": None}
@@ -111,7 +111,7 @@ def test_predictions_beside_what_happened(there: Path, capsys: pytest.CaptureFix
     capsys.readouterr()
     assert run([*words, "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
-    jsonschema.validate(document, schema_of(AccuracyDocument))
+    jsonschema.Draft202012Validator(schema_of(AccuracyDocument)).validate(document)
     figures = {(f["figure"], f["unit"]): f for f in document["figures"]}
     cost = figures["cost simulated", "$/h"]
     assert abs(Decimal(cost["error"])) < Decimal("0.1")  # the same trace, strategy and seed
@@ -135,7 +135,7 @@ def test_a_plan_without_strategies_is_judged_by_its_dollars(there: Path, capsys:
     capsys.readouterr()
     assert run([*words, "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
-    jsonschema.validate(document, schema_of(AccuracyDocument))
+    jsonschema.Draft202012Validator(schema_of(AccuracyDocument)).validate(document)
     assert {f["figure"] for f in document["figures"]} >= {"cost of the mix", "reserve in use"}
 
 
@@ -151,7 +151,7 @@ def test_predictions_beside_what_is_rented_now(
     capsys.readouterr()
     assert run(["report", "accuracy", "--plan", str(there / "plan.json"), "--json", "-q"]) == 0
     document = json.loads(capsys.readouterr().out)
-    jsonschema.validate(document, schema_of(AccuracyDocument))
+    jsonschema.Draft202012Validator(schema_of(AccuracyDocument)).validate(document)
     figures = {(f["figure"], f["unit"]): f for f in document["figures"]}
     assert Decimal(figures["cost of the mix", "$/h"]["actual"]) >= 0
     assert document["effects"]["volume_by_demand"] is None

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import sys
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from contract.rig import KEY, LINEAGE, OTHER_KEY, order
@@ -43,27 +44,24 @@ def rig(opened: GoogleRig) -> GoogleRig:
     return opened
 
 
-_connected: list[object] = []
-_watching = [False]
-
-
-def _watch(event: str, args: tuple[object, ...]) -> None:
-    if _watching and _watching[0] and event in ("socket.connect", "socket.getaddrinfo"):
-        _connected.append(args[1] if event == "socket.connect" else args[0])
-
-
-sys.addaudithook(_watch)
-
-
 @contextmanager
 def connections() -> Iterator[list[object]]:
     """Whom this process connects to, or asks the address of, meanwhile."""
-    _connected.clear()
-    _watching[0] = True
-    try:
-        yield _connected
-    finally:
-        _watching[0] = False
+    found: list[object] = []
+    connect, ask = socket.socket.connect, socket.getaddrinfo
+
+    def connects(self: socket.socket, address: Any) -> None:
+        found.append(address)
+        connect(self, address)
+
+    def asks(host: Any, *rest: Any, **more: Any) -> Any:
+        found.append(host)
+        return ask(host, *rest, **more)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(socket.socket, "connect", connects)
+        patched.setattr(socket, "getaddrinfo", asks)
+        yield found
 
 
 def settled(rig: GoogleRig, count: int = 3) -> None:

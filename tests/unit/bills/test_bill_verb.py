@@ -55,7 +55,7 @@ def test_every_example_file_is_in_the_table() -> None:
 def test_the_document_adds_up_and_follows_its_schema(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["workload", "show", str(REPORT), "-o", "json"]) == 0
     document = json.loads(capsys.readouterr().out)
-    jsonschema.validate(document, schema_of(BillDocument))
+    jsonschema.Draft202012Validator(schema_of(BillDocument)).validate(document)
     assert sum(Decimal(line["cost"]) for line in document["lines"]) == Decimal(document["total"])
     for slices in document["by"].values():
         assert sum(Decimal(one["list_cost"]) for one in slices) == Decimal(document["usage"]["list_cost"])

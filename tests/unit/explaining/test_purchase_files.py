@@ -89,10 +89,10 @@ def test_the_digest_is_over_everything(written: Path) -> None:
 @pytest.mark.slow
 def test_it_follows_the_published_schema(written: Path) -> None:
     document = json.loads(written.read_text(encoding="utf-8"))
-    jsonschema.validate(document, dict(purchase_schema()))
+    jsonschema.Draft202012Validator(dict(purchase_schema())).validate(document)
     del document["purchase_plan"]["items"]
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate(document, dict(purchase_schema()))
+        jsonschema.Draft202012Validator(dict(purchase_schema())).validate(document)
 
 
 def test_what_is_queued_is_not_due_at_once(written: Path) -> None:

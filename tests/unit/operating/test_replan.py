@@ -13,7 +13,7 @@ from pathlib import Path
 from shutil import copytree
 
 import pytest
-from jsonschema import validate
+from jsonschema import Draft202012Validator
 from operating import ORIGIN, World, closed_after, job, setup_of
 
 from hcloud.cli.main import run as cli
@@ -225,7 +225,7 @@ def test_on_demand_it_is_a_verb_with_a_line_of_json(tmp_path: Path, capsys: pyte
     assert " ".join(capsys.readouterr().out.split()) == enough
     assert enough.startswith("recommended from the last 28d of demand (")
     assert "hcloud operate buys nothing: see 'hcloud commit'" in enough
-    validate(line, advice_schema())
+    Draft202012Validator(advice_schema()).validate(line)
     assert (line["note"], line["seconds"], line["jobs"]) == ("advice", 28 * DAY, 12)
     assert Decimal(line["after"]) < Decimal(line["on_demand"])
 
