@@ -11,6 +11,7 @@ from hcloud.readers.workloads.commands import advice, jobs_advice
 from hcloud.readers.workloads.findings import shown
 from hcloud.readers.workloads.formats import FORMATS
 from hcloud.readers.workloads.formats.jobs.json_text import is_empty_list, json_as_text, no_json_job
+from hcloud.readers.workloads.formats.jobs.pods import COMMAND as KUBECTL
 from hcloud.readers.workloads.formats.jobs.slurm import COMMAND as SACCT
 from hcloud.readers.workloads.formats.jobs.slurm import is_sacct
 from hcloud.readers.workloads.formats.usage.machine_columns import is_machines
@@ -197,11 +198,10 @@ _OTHER_JSON: tuple[tuple[frozenset[str], str, str], ...] = tuple(
         ),
         ("COMMAND RECORDS", "bjobs' JSON; LSF's accounting (jobs-csv) is read, once it is a table", _LSF),
         ("jobs", "sacct's JSON (slurm), whose jobs have 'submission' and 'elapsed'", "sacct --json > FILE"),
-        ("items", "kubectl's list of pods (pods)", "kubectl get pods -A -o json > FILE"),
+        ("items", "kubectl's list of pods (pods)", KUBECTL),
     )
 )
 
-_KUBECTL = "kubectl get pods -A -o json > pods.json"
 _COMMAS = "write commas: tr '|' ',' < FILE > mended.csv"
 _CLOUDWATCH = "ask for JSON: aws cloudwatch get-metric-data --output json, or get-metric-statistics"
 _OTHER_TEXT: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
@@ -213,10 +213,10 @@ _OTHER_TEXT: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
             "sacct's list in columns of fixed width; -P (slurm) separates them",
             f"{SACCT} > jobs.txt",
         ),
-        (r"(NAMESPACE|NAME)\s+\S", "kubectl's table, without times and requests (pods)", _KUBECTL),
+        (r"(NAMESPACE|NAME)\s+\S", "kubectl's table, without times and requests (pods)", KUBECTL),
         (r'"JOB_FINISH"|Accounting information about jobs', "LSF's accounting (jobs-csv), once it is a table", _LSF),
         (r"[^|,;\t]+(\|[^|,;\t]+)+$", "a table (jobs-csv) whose columns a bar separates", _COMMAS),
-        (r"apiVersion: ", "kubectl's YAML; as JSON (pods) it is read", _KUBECTL),
+        (r"apiVersion: ", "kubectl's YAML; as JSON (pods) it is read", KUBECTL),
         (r"(Datapoints|MetricDataResults|Messages|Label):", "CloudWatch's answer (monitoring) as YAML", _CLOUDWATCH),
         (r"-{8}|METRICDATARESULTS|CPUUtilization\s*$", "CloudWatch's answer (monitoring) as text", _CLOUDWATCH),
         (
@@ -281,8 +281,8 @@ def _unknown_json(source: TraceFile) -> InputError:
             return unknown_table(text, header_names(text).names)
     return InputError(
         f"{source.name}: is JSON of no format that is read; its keys: {some_of(keys, _NAMES) or 'none'}",
-        hint="JSON of CloudWatch, Prometheus, Google and Azure Monitor, sacct, condor_history and kubectl get pods is"
-        f" read; {_FORMATS}",
+        hint="JSON of CloudWatch, Prometheus, Google and Azure Monitor, sacct, condor_history, argo list and kubectl"
+        f" get pods,jobs is read; {_FORMATS}",
     )
 
 

@@ -25,6 +25,7 @@ from hcloud.planning.forecasting.window import window_of
 from hcloud.planning.settings import Divisible, PlanSettings
 from hcloud.readers.configuration.config import Loaded
 from hcloud.readers.workloads.formats.jobs.recorded import FEATURES, NO_ZONE
+from hcloud.readers.workloads.formats.jobs.stated_units import OF_G
 from hcloud.units import SECONDS_PER_HOUR, counted, format_age, format_duration, format_span
 
 if TYPE_CHECKING:
@@ -166,6 +167,8 @@ def _of_rules(rules: Iterable[Modelled]) -> Iterator[str]:
             yield f"{rule.column} of the workload are read as {rule.rule}"
         if rule.column == FEATURES:
             yield f"{rule.column} are {rule.rule}"
+        if rule.rule == OF_G:
+            yield f"{rule.column} of the workload is read {rule.rule}"
         if rule.key == KEY and rule.rule.startswith(NO_PROFILE):
             yield f"{rule.column} of the workload have {rule.rule}"
 
