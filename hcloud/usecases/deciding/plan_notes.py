@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from hcloud.planning.forecasting.forecast import Forecast
 
 DAY = 86_400
-MEMORY_KEY = "memory_per_core"
+MEMORY_KEY, CORES_KEY = "memory_per_core", "default_cores"
 CUT_SHARE = 0.01  # ours: so much of a trace may be left out without a word
 SERIES_KEYS = ("series_value", "series_cores", "cluster_cores", "requests_per_core_second")
 APART_UNKNOWN = (
@@ -161,8 +161,9 @@ def _of_sizes(settings: PlanSettings, decision: FleetDecision) -> Iterator[Assum
 def _of_rules(rules: Iterable[Modelled]) -> Iterator[str]:
     """Of what was assumed of the workload that which changes most."""
     for rule in rules:
-        if rule.key == MEMORY_KEY:
-            yield f"the workload has no memory column; assumed: {rule.rule} (workload.options.{rule.key})"
+        if rule.key in (MEMORY_KEY, CORES_KEY):
+            each = " vCPU for each job" if rule.key == CORES_KEY else ""
+            yield f"the workload has no {rule.column} column; assumed: {rule.rule}{each} (workload.options.{rule.key})"
         if rule.rule == NO_ZONE:
             yield f"{rule.column} of the workload are read as {rule.rule}"
         if rule.column == FEATURES:
