@@ -13,13 +13,15 @@ _CPUS = {"k": 1e-3, "m": 1e3, "u": 1e6, "n": 1e9} | dict.fromkeys(
     ("cpu", "cpus", "vcpu", "vcpus", "core", "cores"), 1.0
 )
 """How many of each are in a vCPU."""
+_MILLI = 2**20 * 1000  # 1 MiB in thousandths of a byte
 _LARGE = 2**28  # ours: 256 MiB in bytes, else 256 GiB in KiB
 
 
 def memory_of(text: str, in_a_gib: float, *, kubernetes: bool = False) -> float | None:
     """An amount of memory as ``8Gi``, ``512 MB``, ``16g`` or a bare number, in the unit of bare ones, of which so many
     are in a GiB; None for what is none. Units are powers of 1024 with or without an ``i``, but for Kubernetes, whose
-    ``G`` is a power of 1000 and whose ``m`` is a thousandth of a byte."""
+    ``G`` is a power of 1000. Its ``m`` is a thousandth of a byte, elsewhere too where that is 1 MiB or more (as MiB it
+    would be 1 PiB)."""
     found = _amount(text)
     unit = _BYTES.fullmatch(found[1]) if found else None
     if found is None or unit is None:
@@ -27,7 +29,7 @@ def memory_of(text: str, in_a_gib: float, *, kubernetes: bool = False) -> float 
     amount = found[0]
     if not found[1]:
         return amount
-    if kubernetes and found[1] == "m":
+    if found[1] == "m" and (kubernetes or amount >= _MILLI):
         return amount / 1000 / 2**30 * in_a_gib
     power = "kmgtpe".index(unit[1].lower()) + 1 if unit[1] else 0
     thousands = 1000.0 if kubernetes and not unit[2] else 1024.0

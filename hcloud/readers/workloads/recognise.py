@@ -11,6 +11,7 @@ from hcloud.readers.workloads.commands import advice, jobs_advice
 from hcloud.readers.workloads.findings import shown
 from hcloud.readers.workloads.formats import FORMATS
 from hcloud.readers.workloads.formats.jobs.json_text import is_empty_list, json_as_text, no_json_job
+from hcloud.readers.workloads.formats.jobs.pods import COMMAND as KUBECTL
 from hcloud.readers.workloads.formats.jobs.slurm import COMMAND as SACCT
 from hcloud.readers.workloads.formats.jobs.slurm import is_sacct
 from hcloud.readers.workloads.formats.usage.machine_columns import is_machines
@@ -148,6 +149,7 @@ def _parquet(source: TraceFile) -> str:
 
 _FORMATS = "'hcloud workload --help' lists the formats, docs/reference/formats.md has an example of each"
 _NAMES, _LOOK = 12, 1000
+_RULED = re.compile(rb"dag_id[^\n]*\n=+\+=")
 _KEY = re.compile(rb'"([A-Za-z_][\w. -]{0,40})"\s*:')
 _LSF = (
     """awk 'BEGIN {print "submit,start,end,cores"} $1 == "\\"JOB_FINISH\\"" && $11 {print $8 "," $11 "," $3 "," $7}'"""
@@ -157,6 +159,16 @@ _ATTEMPTS = (
     r"""jq '[.[] as $a | $a.attempts[] | {id: "\($a.id)/\(.attemptId // 1)", cores: $a.coresGranted,"""
     " submit: (.startTimeEpoch / 1000), end: (if .completed then .endTimeEpoch / 1000 else null end)}]' apps.json >"
     " jobs.json, and add what each took where coresGranted is null (YARN, Kubernetes)"
+)
+_RAY = "curl http://SERVER:8265/api/jobs/ > jobs.json, and add the vCPUs and memory of each where it has none"
+_AIRFLOW = "curl -u USER 'http://SERVER:8080/api/v1/dags/~/dagRuns/~/taskInstances?limit=100000' > tasks.json"
+_SAGEMAKER = (
+    "for j in $(aws sagemaker list-training-jobs --query 'TrainingJobSummaries[].TrainingJobName' --output text); do"
+    " aws sagemaker describe-training-job --training-job-name $j; done | jq -c '{id: .TrainingJobName, submit:"
+    " .CreationTime, start: .TrainingStartTime, end: .TrainingEndTime, gpus: (if .ResourceConfig.InstanceType |"
+    ' test("^ml.(g|p|trn|inf)") then 1 else 0 end), cores: (.ResourceConfig | .InstanceCount *'
+    r""" (.InstanceType | if test("[0-9]xlarge$") then 4 * (capture("(?<n>[0-9]+)xlarge$").n | tonumber)"""
+    """ elif endswith(".xlarge") then 4 else 2 end))}' > jobs.json"""
 )
 _OTHER_JSON: tuple[tuple[frozenset[str], str, str], ...] = tuple(
     (frozenset(keys.split()), nearest, command)
@@ -195,28 +207,40 @@ _OTHER_JSON: tuple[tuple[frozenset[str], str, str], ...] = tuple(
             "qstat's JSON; PBS's accounting log (pbs) is read",
             "cat /var/spool/pbs/server_priv/accounting/2* > pbs.log",
         ),
+        ("TrainingJobArn", "SageMaker's jobs (jobs-csv), once each has the vCPUs of its instances", _SAGEMAKER),
+        ("ProcessingJobArn", "SageMaker's jobs; its training jobs are read likewise (jobs-csv)", _SAGEMAKER),
+        ("closure launchPlan", "Flyte's executions, without what their tasks request; their pods have it", KUBECTL),
         ("COMMAND RECORDS", "bjobs' JSON; LSF's accounting (jobs-csv) is read, once it is a table", _LSF),
         ("jobs", "sacct's JSON (slurm), whose jobs have 'submission' and 'elapsed'", "sacct --json > FILE"),
-        ("items", "kubectl's list of pods (pods)", "kubectl get pods -A -o json > FILE"),
+        ("items", "kubectl's list of pods (pods)", KUBECTL),
     )
 )
 
-_KUBECTL = "kubectl get pods -A -o json > pods.json"
+_ARGO = "argo list -A -o json > flows.json, or kubectl get workflows -A -o json > flows.json"
 _COMMAS = "write commas: tr '|' ',' < FILE > mended.csv"
 _CLOUDWATCH = "ask for JSON: aws cloudwatch get-metric-data --output json, or get-metric-statistics"
 _OTHER_TEXT: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
     (re.compile(pattern), nearest, command)
     for pattern, nearest, command in (
+        (
+            r"JOBID\s+USER\s+(STAT|JOB_NAME)\s|Job <\d|Summary of time in seconds",
+            "LSF's text for people; its accounting (jobs-csv) is read, once it is a table",
+            _LSF,
+        ),
         (r"\s*JOBID\s+\S", "a list of squeue, without times; sacct (slurm) has them", f"{SACCT} > jobs.txt"),
         (
             r"(?i)\s*JobID\s+\S",
             "sacct's list in columns of fixed width; -P (slurm) separates them",
             f"{SACCT} > jobs.txt",
         ),
-        (r"(NAMESPACE|NAME)\s+\S", "kubectl's table, without times and requests (pods)", _KUBECTL),
+        (r"(NAMESPACE|NAME)\s.*\sDURATION", "argo's table, without requests; as JSON (pods) it is read", _ARGO),
+        (r"- metadata:", "argo's YAML; as JSON (pods) it is read", _ARGO),
+        (r"\[JobDetails\(", "what 'ray job list' prints; as JSON (jobs-csv) it is read", _RAY),
+        (r"dag_id\s*\|", "Airflow's table; the JSON of its tasks (jobs-csv) is read", _AIRFLOW),
+        (r"(NAMESPACE|NAME)\s+\S", "kubectl's table, without times and requests (pods)", KUBECTL),
         (r'"JOB_FINISH"|Accounting information about jobs', "LSF's accounting (jobs-csv), once it is a table", _LSF),
         (r"[^|,;\t]+(\|[^|,;\t]+)+$", "a table (jobs-csv) whose columns a bar separates", _COMMAS),
-        (r"apiVersion: ", "kubectl's YAML; as JSON (pods) it is read", _KUBECTL),
+        (r"apiVersion: ", "kubectl's YAML; as JSON (pods) it is read", KUBECTL),
         (r"(Datapoints|MetricDataResults|Messages|Label):", "CloudWatch's answer (monitoring) as YAML", _CLOUDWATCH),
         (r"-{8}|METRICDATARESULTS|CPUUtilization\s*$", "CloudWatch's answer (monitoring) as text", _CLOUDWATCH),
         (
@@ -234,6 +258,8 @@ def unknown_table(source: TraceFile, names: Sequence[str]) -> InputError:
     table = f"a table of jobs ({'jobs-parquet' if source.head.startswith(b'PAR1') else 'jobs-csv'})"
     if names[0] in ("Full label", "Label"):
         return unknown_text(source, f"{names[0]},")
+    if _RULED.match(source.head):
+        return unknown_text(source, "|".join(names))
     value = next((name for name in VALUES if name in series), None)
     if is_jobs(jobs):
         read = jobs_advice(source, jobs, names, likely_units(source, jobs, names))
@@ -268,6 +294,8 @@ def _keys(source: TraceFile) -> list[str]:
 
 def _unknown_json(source: TraceFile) -> InputError:
     """The refusal of JSON that is of no known shape."""
+    if source.head.lstrip().startswith(b"[JobDetails("):
+        return unknown_text(source, "[JobDetails(")
     keys = _keys(source)
     words = set(keys) | {word for word in ("vector",) if f'"{word}"'.encode() in source.head}
     jobs = job_columns(keys)
@@ -281,8 +309,8 @@ def _unknown_json(source: TraceFile) -> InputError:
             return unknown_table(text, header_names(text).names)
     return InputError(
         f"{source.name}: is JSON of no format that is read; its keys: {some_of(keys, _NAMES) or 'none'}",
-        hint="JSON of CloudWatch, Prometheus, Google and Azure Monitor, sacct, condor_history and kubectl get pods is"
-        f" read; {_FORMATS}",
+        hint="JSON of CloudWatch, Prometheus, Google and Azure Monitor, sacct, condor_history, argo list and kubectl"
+        f" get pods,jobs is read; {_FORMATS}",
     )
 
 

@@ -25,6 +25,7 @@ from hcloud.planning.forecasting.window import window_of
 from hcloud.planning.settings import Divisible, PlanSettings
 from hcloud.readers.configuration.config import Loaded
 from hcloud.readers.workloads.formats.jobs.recorded import FEATURES, NO_ZONE
+from hcloud.readers.workloads.formats.jobs.stated_units import OF_G
 from hcloud.units import SECONDS_PER_HOUR, counted, format_age, format_duration, format_span
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from hcloud.planning.forecasting.forecast import Forecast
 
 DAY = 86_400
-MEMORY_KEY = "memory_per_core"
+MEMORY_KEY, CORES_KEY = "memory_per_core", "default_cores"
 CUT_SHARE = 0.01  # ours: so much of a trace may be left out without a word
 SERIES_KEYS = ("series_value", "series_cores", "cluster_cores", "requests_per_core_second")
 APART_UNKNOWN = (
@@ -160,12 +161,15 @@ def _of_sizes(settings: PlanSettings, decision: FleetDecision) -> Iterator[Assum
 def _of_rules(rules: Iterable[Modelled]) -> Iterator[str]:
     """Of what was assumed of the workload that which changes most."""
     for rule in rules:
-        if rule.key == MEMORY_KEY:
-            yield f"the workload has no memory column; assumed: {rule.rule} (workload.options.{rule.key})"
+        if rule.key in (MEMORY_KEY, CORES_KEY):
+            each = " vCPU for each job" if rule.key == CORES_KEY else ""
+            yield f"the workload has no {rule.column} column; assumed: {rule.rule}{each} (workload.options.{rule.key})"
         if rule.rule == NO_ZONE:
             yield f"{rule.column} of the workload are read as {rule.rule}"
         if rule.column == FEATURES:
             yield f"{rule.column} are {rule.rule}"
+        if rule.rule == OF_G:
+            yield f"{rule.column} of the workload is read {rule.rule}"
         if rule.key == KEY and rule.rule.startswith(NO_PROFILE):
             yield f"{rule.column} of the workload have {rule.rule}"
 

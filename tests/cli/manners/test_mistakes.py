@@ -247,11 +247,13 @@ def columns_changed(change: Callable[[list[str]], list[str]], separator: str = "
     Path("other.csv").write_text("".join(separator.join(change(row)) + "\n" for row in rows), encoding="utf-8")
 
 
-def test_a_trace_without_memory_is_planned_and_told(told: Told) -> None:
-    columns_changed(lambda row: row[:4] + row[5:])
+def test_a_trace_without_sizes_is_planned_and_told(told: Told) -> None:
+    """That each of its jobs was taken for one of 1 vCPU was told in other verbs only."""
+    columns_changed(lambda row: row[:3] + row[5:])
     code, _, said = told(f"plan other.csv -q {' '.join(NOW)}")
     assert code == 0
     assert "the workload has no memory column; assumed: 4 GiB per vCPU (workload.options.memory_per_core)" in said
+    assert "the workload has no cores column; assumed: 1 vCPU for each job (workload.options.default_cores)" in said
 
 
 def test_other_names_of_the_columns_that_are_needed_are_met_with_what_reads_them(told: Told) -> None:

@@ -501,6 +501,11 @@ def test_a_duration_as_on_a_clock_among_numbers_is_met_with_what_to_write(tmp_pa
     with pytest.raises(InputError, match="line 3, column duration: '01:34:00'") as caught:
         jobs(duration_file(tmp_path / "jobs.csv", "duration", ["0", "01:34:00"]))
     assert caught.value.hint == "write all durations in one way: as numbers, or as 01:34:00"
+    path = tmp_path / "memory.csv"
+    path.write_text("submit,duration,memory\n0,60,5h\n")
+    with pytest.raises(InputError, match="line 2, column memory: '5h'") as caught:
+        jobs(path)
+    assert "durations" not in caught.value.hint, "its durations are all numbers"
 
 
 def test_numbers_that_are_called_minutes_and_seconds_are_refused_in_parquet_as_in_csv(tmp_path: Path) -> None:

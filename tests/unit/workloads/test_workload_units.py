@@ -13,6 +13,7 @@ from hcloud.errors import InputError
 from hcloud.model.workload import Jobs
 from hcloud.readers.workloads.commands import Advice
 from hcloud.readers.workloads.entry import read_workload
+from hcloud.readers.workloads.formats.jobs.stated_units import OF_G
 from hcloud.readers.workloads.options import WorkloadOptions, with_keys
 from hcloud.readers.workloads.quantities import cpus_of, memory_of
 
@@ -53,15 +54,17 @@ def test_cells_that_name_their_unit_are_read_beside_bare_numbers(tmp_path: Path,
     found = read(path)
     assert found.cores.tolist() == [2, 0.5, 1.5, 0.25, 1000, 1]
     assert found.memory.tolist() == [4, 0.5, 16, 1, 1.5, 2]
-    assert ("memory", "of cells with a unit in that, G and GB as GiB") in [
-        (m.column, m.rule) for m in found.provenance.modelled
-    ]
+    assert ("memory", OF_G) in [(m.column, m.rule) for m in found.provenance.modelled]
 
 
 def test_a_bare_number_keeps_the_unit_of_its_column(tmp_path: Path) -> None:
     path = tmp_path / "jobs.csv"
-    path.write_text("t,s,cpu_milli,mem_mb\n0,60,29,2048\n1,60,2 vCPU,2Gi\n2,60,500m,1T\n")
+    path.write_text("t,s,cpu_milli,mem_mb\n0,60,29,2048\n1,60,2 vCPU,2147483648000m\n2,60,500m,1T\n")
     found = read(path, "submit=t,duration=s,cores=cpu_milli,memory=mem_mb")
+    assert OF_G in [m.rule for m in found.provenance.modelled]
+    path.write_text(path.read_text().replace("1T", "1Ti"))
+    found = read(path, "submit=t,duration=s,cores=cpu_milli,memory=mem_mb")
+    assert OF_G not in [m.rule for m in found.provenance.modelled], "these units are of 1024 to all"
     assert found.cores.tolist() == [0.029, 2, 0.5]
     assert found.memory.tolist() == [2, 2, 1024]
 

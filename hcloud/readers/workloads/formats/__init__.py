@@ -50,7 +50,13 @@ FORMATS = {
     ),
     "condor": WorkloadFormat("jobs.condor", holds=((b'"ClusterId"', b'"ProcId"'),)),
     "pods": WorkloadFormat(
-        "jobs.pods", holds=((b'"items"', b'"Pod"'), (b'"items"', b'"PodList"'), (b'"items"', b'"apiVersion"'))
+        "jobs.pods",
+        holds=(
+            (b'"items"', b'"Pod"'),
+            (b'"items"', b'"PodList"'),
+            (b'"items"', b'"apiVersion"'),
+            (b'"metadata"', b"argoproj.io"),
+        ),
     ),
     "monitoring": WorkloadFormat(
         "usage.monitoring",

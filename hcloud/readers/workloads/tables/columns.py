@@ -34,6 +34,7 @@ TICKS = {1.0: "seconds", 1e3: "milliseconds", 1e6: "microseconds", 1e9: "nanosec
 _MOMENT = f"seconds from 0 to {limits.SUBMIT_SECONDS:g}, or an ISO-8601 time as 2026-11-01T10:00:00Z"
 MOST_POINTS = 99
 OPEN, NEVER_RAN = "of jobs that still run, open_ends=run", "of jobs that never ran, open_ends=leave-out"
+_G = re.compile(r"([MGTPEgtpe][bB]?|m[bB])\s*$")
 _UNIX = re.compile(r"\d{1,19}(\.\d*)?", re.ASCII)
 
 
@@ -196,7 +197,8 @@ class Growing:
 
 class Sink:
     """Takes record batches, checks them at full speed and keeps the columns as arrays; ``good`` rows hold no fault,
-    ``local_zone`` is that of times that named none and were read in it, columns ``with_units`` have cells with one."""
+    ``local_zone`` is that of times that named none and were read in it, columns ``with_units`` have cells with one, be
+    it some as G, of 1000 or of 1024."""
 
     def __init__(self, columns: tuple[Column, ...], max_rows: int, file: str) -> None:
         self.columns = columns
@@ -205,7 +207,7 @@ class Sink:
         self.rows = 0
         self.good = 0
         self.local_zone = ""
-        self.with_units = set[str]()
+        self.with_units = dict[str, bool]()
         self.growing: dict[str, Growing] = {}
         self.names: dict[str, dict[str, int]] = {c.name: {} for c in columns if c.sort == "label"}
         self.identities: list[pa.Array] = []
@@ -280,8 +282,10 @@ class Sink:
         if column.sort == "clock":
             values = _numbers(values, lambda text: clock_seconds(text, column.said))
         elif column.sort == "size":
-            if any(text.rstrip()[-1:].isalpha() for text in values.unique().to_pylist() if text):
-                self.with_units.add(column.name)
+            named = [text for text in values.unique().to_pylist() if text and text.rstrip()[-1:].isalpha()]
+            if named:
+                has_g = any(map(_G.search, named))
+                self.with_units[column.name] = self.with_units.get(column.name, False) or has_g
             values = _numbers(values, column.size_of)
         elif column.sort == "time" and pa.types.is_string(values.type):
             values = _numbers(values, lambda text: unix_of_date(text, column.dates))

@@ -124,7 +124,8 @@ def _dates_of(findings: Findings, given: str) -> _Readable:
 
 
 def _is_odd_duration(problem: Problem) -> bool:
-    return problem.allowed.startswith("a number from") and is_clock(problem.value.strip("'"))
+    is_number = problem.allowed.startswith("a number from") and "its unit" not in problem.allowed
+    return is_number and is_clock(problem.value.strip("'"))
 
 
 def duplicates(source: TraceFile, layout: TableLayout, column: Column, twice: Hashes) -> None:

@@ -37,6 +37,8 @@ SECONDS = {
 """Of each unit of time; jobs take seconds unless it is said."""
 IN_A_VCPU = {"auto": 1, "vcpu": 1, "milli": 1000, "cpu-units": 1024}
 """Of each unit of CPUs."""
+OF_G = "of cells with a unit in that, G and GB as GiB: 7% less if they are 1000^3 bytes"
+"""What is said of units that are powers of 1024 to some and of 1000 to others."""
 _CORES = {"milli": "thousandths of a vCPU", "cpu-units": "CPU units, 1,024 to a vCPU"}
 _SPELT = {
     "ns": "nanoseconds",
@@ -98,7 +100,7 @@ def units_read(sink: Sink, options: WorkloadOptions) -> list[Modelled]:
     if duration == "auto" and (ticks := max(column.ticks for column in sink.columns)) > 1:
         told = [Modelled("duration", f"in s, though times are in {TICKS[ticks]}", "duration_unit")]
     if "memory" in sink.with_units:
-        told.append(Modelled("memory", "of cells with a unit in that, G and GB as GiB", "fixed"))
+        told.append(Modelled("memory", OF_G if sink.with_units["memory"] else "of cells with a unit in that", "fixed"))
     if IN_A_GIB[memory] != 1:
         told.append(Modelled("memory", f"read as {memory}", "memory_unit"))
     if IN_A_VCPU[options.cores_unit] > 1:
