@@ -141,4 +141,3 @@ def _purchases(kept: Kept, path: Path) -> Iterator[BoughtCommitment]:
             yield replace(purchase, detail={**purchase.detail, "order": order})
             continue
         raise InputError(f"{path}: is no rehearsal that can be gone on with", problems, hint=HINT)
-
