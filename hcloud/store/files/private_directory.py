@@ -60,6 +60,8 @@ class PrivateDirectory:
     Every name is looked up inside the opened directory, so that nobody can put another in its place meanwhile.
     """
 
+    is_conditional = False
+
     def __init__(self, path: Path, crash: Crash = go_on, disk: Disk | None = None) -> None:
         self.path = path
         self._crash = crash
