@@ -170,6 +170,11 @@ _ADVICE = {
 }
 
 
+def advice_against(error: OSError) -> str:
+    """What helps where the system refuses a file; empty where nothing is known."""
+    return _ADVICE.get(error.errno or 0, "")
+
+
 class FileError(InputError):
     """The system does not let a file be read or written."""
 
@@ -181,7 +186,7 @@ class FileError(InputError):
             named = named.decode(errors="replace")
         said = (error.strerror or str(error) or type(error).__name__).lower()
         what = f"{named}: cannot be {done}: {said}" if named is not None else f"the result cannot be {done}: {said}"
-        return cls(what, hint=_ADVICE.get(error.errno or 0, ""))
+        return cls(what, hint=advice_against(error))
 
 
 @contextmanager

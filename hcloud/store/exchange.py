@@ -140,6 +140,7 @@ class JobExchange:
     goes_on: bool = False
     arrivals: dict[str, Arrival] = field(default_factory=dict)
     _attempts: dict[str, _Attempt] | None = None
+    _watched: dict[str, _Attempt] = field(default_factory=dict)
     _left: set[tuple[int, str]] = field(default_factory=set)
     _machines: dict[int, Machine] = field(default_factory=dict)
     _progress: dict[str, float] = field(default_factory=dict)
@@ -254,11 +255,12 @@ class JobExchange:
     # ---- what is seen
 
     def look(self) -> EngineView:
-        """Every attempt that was ordered, and what was measured since the last look."""
+        """The newest attempt of each job that was ordered and not forgotten, and what was measured since the last
+        look."""
         with self._lock:
             self._note_source()
             told, self._told = tuple(self._told), []
-            jobs = tuple(a.end or self._running(name, a) for name, a in self._ordered().items())
+            jobs = tuple(a.end or self._running(name, a) for name, a in self._watched.items())
             nodes = tuple((number, _phase(machine)) for number, machine in self._machines.items())
             return EngineView(jobs, nodes, told=told)
 
@@ -283,7 +285,7 @@ class JobExchange:
             where = self._where(place.instance)
             self._past.note(order.id)
             self._order({"at": now, "order": "begin", "job": order.id, "attempt": place.attempt, **where, **size})
-            self._ordered()[order.id] = _Attempt(place.attempt, now)
+            self._ordered()[order.id] = self._watched[order.id] = _Attempt(place.attempt, now)
             self._progress.pop(order.id, None)
 
     def stop(self, job: str, attempt: int) -> None:
@@ -314,7 +316,9 @@ class JobExchange:
                 self._left.add(what)
 
     def forget(self, job: str) -> None:
-        """Its orders stay in their file; a second arrival of this id is not another job."""
+        """It is looked at no more. Its orders stay in their file; a second arrival of this id is not another job."""
+        with self._lock:
+            self._watched.pop(job, None)
 
     def wait(self, seconds: float) -> None:
         """Until something is told."""
@@ -343,6 +347,7 @@ class JobExchange:
                     self._attempts[name] = _Attempt(number, float(document["at"]))
                 elif document.get("order") == "stop" and name in self._attempts:
                     self._attempts[name].stopping |= self._attempts[name].number == number
+            self._watched = dict(self._attempts)
         return self._attempts
 
     def _note_source(self) -> None:

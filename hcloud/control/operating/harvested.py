@@ -115,16 +115,22 @@ class HarvestLedger:
     done: float = 0.0
     in_vain: float = 0.0
     last: dict[str, float] = field(default_factory=dict)
+    _open: list[HarvestRecord] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        self._open = list(self.jobs.values())
 
     @property
     def open(self) -> list[HarvestRecord]:
-        """The jobs of which something is still to be done, in the order in which they came."""
-        return [job for job in self.jobs.values() if not job.is_over or job.on is not None]
+        """The jobs of which something is still to be done, in the order in which they came. What was over once is not
+        looked at again, or each pass would take as long as all that ever came."""
+        self._open = [job for job in self._open if not job.is_over or job.on is not None]
+        return self._open
 
     @property
     def running(self) -> list[HarvestRecord]:
         """Those that run, the oldest attempt first."""
-        return sorted((job for job in self.jobs.values() if job.on is not None), key=lambda job: job.turn)
+        return sorted((job for job in self.open if job.on is not None), key=lambda job: job.turn)
 
     @property
     def waiting(self) -> list[HarvestRecord]:
@@ -132,14 +138,14 @@ class HarvestLedger:
         opened = {name: graph.open_vertices() for name, graph in self.graphs.items() if not graph.is_over}
         return [
             job
-            for job in self.jobs.values()
+            for job in self.open
             if job.on is None and not job.is_over and (not job.graph or job.vertex in opened[job.graph])
         ]
 
     @property
     def blocked(self) -> int:
         """How many tasks wait for others before them."""
-        return sum(job.on is None and not job.is_over for job in self.jobs.values()) - len(self.waiting)
+        return sum(job.on is None and not job.is_over for job in self.open) - len(self.waiting)
 
     def knows(self, name: str) -> bool:
         """Whether a job of that name ever came."""
@@ -169,15 +175,14 @@ class HarvestLedger:
 
     @take.register
     def _(self, note: HarvestTaken) -> None:
-        self.jobs[note.order.id] = HarvestRecord(note.order, note.at, classes=note.classes)
+        self._come(HarvestRecord(note.order, note.at, classes=note.classes))
 
     @take.register
     def _(self, note: HarvestGraphTaken) -> None:
         undone = {vertex.name: vertex.tasks for vertex in note.graph.vertices}
         self.graphs[note.graph.id] = GraphRecord(note.graph, note.at, note.classes, undone)
         for vertex, order in note.graph.orders():
-            task = HarvestRecord(order, note.at, classes=note.classes, graph=note.graph.id, vertex=vertex)
-            self.jobs[order.id] = task
+            self._come(HarvestRecord(order, note.at, classes=note.classes, graph=note.graph.id, vertex=vertex))
 
     @take.register
     def _(self, note: HarvestWaiting) -> None:
@@ -237,6 +242,10 @@ class HarvestLedger:
         else:
             self._end(self.jobs[note.job], "cancelled", note.at)
 
+    def _come(self, job: HarvestRecord) -> None:
+        self.jobs[job.order.id] = job
+        self._open.append(job)
+
     def left(self, task: str, result: str, at: float) -> None:
         """A task of a graph that had left idle capacity ended on a machine of its own."""
         graph = next((one for one in self.graphs.values() if task in one.away), None)
@@ -273,7 +282,7 @@ class HarvestLedger:
             return
         graph.result, graph.why = result, why
         self._count(result)
-        for job in self.jobs.values():
+        for job in self.open:
             if job.graph == graph.graph.id and not job.is_over:
                 job.result = "cancelled"
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from hcloud.errors import HcloudError, InputError, Problem
+from hcloud.errors import FileError, InputError, Problem, writing
 from hcloud.fake.in_memory.world import MemoryWorld, RememberedOrder
 from hcloud.fake.ledger import BoughtCommitment, RecordedRequest, Rented
 from hcloud.model.catalog import PurchaseOption
@@ -41,7 +41,7 @@ class Kept:
 
 
 def keep(ground: MemoryWorld, path: Path) -> None:
-    """Write a world, whole or not at all; a rehearsal is not worth an fsync. HcloudError where it cannot be written."""
+    """Write a world, whole or not at all; a rehearsal is not worth an fsync. FileError where it cannot be written."""
     ledger, there = ground.ledger, ground.semantics
     with ledger.held():
         kept = Kept(
@@ -55,14 +55,10 @@ def keep(ground: MemoryWorld, path: Path) -> None:
             tuple(o for _, o in sorted(ground.orders.items())),
             ground.faults.started,
         )
-        try:
+        with writing(path):
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             with whole_file(path, lasts=False) as file:
                 file.write(form_of(Kept).dump_json(kept, indent=1))
-        except OSError as error:
-            raise HcloudError(
-                f"{path}: the rehearsal cannot be kept: {error.strerror}", hint="see to the disk"
-            ) from None
 
 
 def keep_always(ground: MemoryWorld, path: Path) -> None:
@@ -77,10 +73,11 @@ def go_on_from(ground: MemoryWorld, path: Path) -> None:
         return
     try:
         kept = form_of(Kept).validate_json(path.read_bytes())
-    except (ValidationError, json.JSONDecodeError, OSError) as error:
-        raise InputError(
-            f"{path}: is no rehearsal that can be gone on with", _problems(path, error), hint=HINT
-        ) from None
+    except OSError as error:
+        raise FileError.of(error, path, "read") from None
+    except ValidationError as error:
+        problems = problems_of(error, str(path))[:MOST_PROBLEMS]
+        raise InputError(f"{path}: is no rehearsal that can be gone on with", problems, hint=HINT) from None
     there = ground.semantics
     if (kept.format_version, kept.cloud, kept.region) != (FORMAT_VERSION, there.cloud, there.region):
         raise InputError(
@@ -144,9 +141,3 @@ def _purchases(kept: Kept, path: Path) -> Iterator[BoughtCommitment]:
             yield replace(purchase, detail={**purchase.detail, "order": order})
             continue
         raise InputError(f"{path}: is no rehearsal that can be gone on with", problems, hint=HINT)
-
-
-def _problems(path: Path, error: Exception) -> list[Problem]:
-    if isinstance(error, ValidationError):
-        return problems_of(error, str(path))[:MOST_PROBLEMS]
-    return [Problem(str(path), "top", "", str(error))]

@@ -264,7 +264,7 @@ class Harvester:
                 self._take(replace(job.order, restartable=True), now, job.attempt)
 
     def _why_graph_moves(self, graph: GraphRecord, now: float) -> str:
-        tasks = [one for one in self.ledger.jobs.values() if one.graph == graph.graph.id and not one.is_over]
+        tasks = [one for one in self.ledger.open if one.graph == graph.graph.id and not one.is_over]
         if all(one.on is not None for one in tasks):
             return ""
         slip, left = slip_of(graph.graph, graph.undone, now - graph.came)

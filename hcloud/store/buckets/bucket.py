@@ -22,6 +22,8 @@ class Bucket:
     leaves a moment in which another may write.
     """
 
+    is_conditional = True
+
     def __init__(self, objects: Objects, address: str, prefix: str, crash: Crash = go_on) -> None:
         self.objects = objects
         self.blind = False

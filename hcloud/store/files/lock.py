@@ -21,7 +21,7 @@ from hcloud.model.holdings.state import LockInfo
 from hcloud.model.json_text import parsed
 from hcloud.store.files.crash import go_on
 from hcloud.store.files.place import LOCK
-from hcloud.store.files.private_directory import PrivateDirectory
+from hcloud.store.files.private_directory import PrivateDirectory, refused
 
 TRIES, PAUSE_SECONDS = 5, 0.02  # ours: somebody who only looks at the lock is gone by then
 NOTE_BYTES = 2048
@@ -225,7 +225,7 @@ class FileLock:
         try:
             self._directory.disk.write_at_start(held.handle, note.ljust(NOTE_BYTES - 1) + b"\n")
         except OSError as error:
-            raise HcloudError(f"{self._directory}/{LOCK}: cannot be written: {error.strerror or error}") from error
+            raise refused(self._directory.path / LOCK, "written", error) from error
 
     def _noted(self, handle: int) -> LockInfo | None:
         return noted(os.pread(handle, NOTE_BYTES, 0))

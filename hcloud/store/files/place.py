@@ -39,6 +39,10 @@ class StorageLocation(Protocol):
     def read(self, name: str) -> bytes | None:
         """All of a file; None where there is none. InputError where it is no plain file of the user's own."""
 
+    @property
+    def is_conditional(self) -> bool:
+        """Whether ``exchange`` itself finds out that another wrote meanwhile; else only the lock keeps others away."""
+
     def replace(self, name: str, data: bytes) -> None:
         """Write a file whole, whether or not there was one."""
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from hcloud.control.ports import Crash
-from hcloud.errors import HcloudError, InputError
+from hcloud.errors import HcloudError, InputError, advice_against
 from hcloud.store.files.crash import go_on
 from hcloud.store.files.looked_at import check_folder_of
 from hcloud.store.files.place import ChangedError, UnsyncedError
@@ -59,6 +59,8 @@ class PrivateDirectory:
 
     Every name is looked up inside the opened directory, so that nobody can put another in its place meanwhile.
     """
+
+    is_conditional = False
 
     def __init__(self, path: Path, crash: Crash = go_on, disk: Disk | None = None) -> None:
         self.path = path
@@ -214,7 +216,7 @@ class PrivateDirectory:
             if error.errno in (errno.ELOOP, errno.ENOTDIR):
                 kind = "a symbolic link" if self.path.is_symlink() else "not a directory"
                 raise InputError(f"{self.path}: is {kind}", hint=_OWN_HINT) from None
-            raise HcloudError(f"{self.path}: cannot be opened: {error.strerror or error}") from error
+            raise refused(self.path, "opened", error) from error
         try:
             self._check_owner(self.path, os.fstat(handle))
             yield handle
@@ -230,10 +232,7 @@ class PrivateDirectory:
         except OSError as error:
             if error.errno == errno.ELOOP:
                 raise InputError(f"{path}: is a symbolic link, which is not followed", hint=_OWN_HINT) from None
-            raise HcloudError(
-                f"{path}: cannot be {done}: {error.strerror or error}",
-                hint="what was stored before is unchanged; check the disk, then run the command again",
-            ) from error
+            raise refused(path, done, error) from error
 
     def _check_present(self, name: str, directory: int) -> None:
         """Refuse to replace what is not a plain file of the user's own."""
@@ -265,3 +264,8 @@ class PrivateDirectory:
             raise InputError(
                 f"{path}: others than its owner can write to it (mode {mode:04o})", hint=f"chmod go-w {path}"
             )
+
+
+def refused(path: Path, done: str, error: OSError) -> HcloudError:
+    """What the system says about a file of a state. No InputError, which would say that what is stored is damaged."""
+    return HcloudError(f"{path}: cannot be {done}: {error.strerror or error}", hint=advice_against(error))

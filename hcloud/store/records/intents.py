@@ -106,7 +106,9 @@ class PlacedJournal:
             self._next = max(self._next, _after(lines))
             self._tail = None
             head = Head(basis.lineage or lines.head.lineage, max(basis.serial, lines.head.serial), self._next)
-            self._place.exchange(JOURNAL, written(head, kept))
+            data = written(head, kept)
+            self._place.exchange(JOURNAL, data)
+            self._tail = _tail_of(read_lines(data, self._where(), HINT))
             self._crash("store.journal.trimmed")
 
     def begin(self) -> None:
@@ -154,8 +156,7 @@ class PlacedJournal:
             if lines is None:
                 raise HcloudError(f"{self._where()}: was written and is gone", hint="start again")
         self._next = max(self._next, _after(lines))
-        numbers = {e.number for e in lines.entries if isinstance(e, Intent)}
-        return _Tail(lines.whole, lines.size, lines.sum, numbers)
+        return _tail_of(lines)
 
     def _append(self, entry: Entry, tail: _Tail) -> None:
         line, digest = sealed(tail.sum, entry_content(entry))
@@ -194,6 +195,10 @@ def open_numbers(entries: Iterable[Entry]) -> frozenset[int]:
 def _kept(entries: tuple[Entry, ...], upto: int) -> Iterator[Entry]:
     still = open_numbers(entries)
     return (e for e in entries if e.number > upto or e.number in still)
+
+
+def _tail_of(lines: IntentLines) -> _Tail:
+    return _Tail(lines.whole, lines.size, lines.sum, {e.number for e in lines.entries if isinstance(e, Intent)})
 
 
 def _after(lines: IntentLines | None) -> int:

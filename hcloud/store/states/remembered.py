@@ -108,6 +108,7 @@ class PlacedStore:
         self._rentals = Rentals(place)
         self._encoder = StateEncoder()
         self._read_last: tuple[Stored, bytes] | None = None
+        self._is_known = self._is_complete = False
 
     def __str__(self) -> str:
         return str(self._place)
@@ -121,6 +122,8 @@ class PlacedStore:
     def save(self, state: State) -> State:
         """Write the successor of the stored state; StaleError where it is not the one that was given."""
         with self._alone("saving the state"):
+            if self._is_known:
+                self._lock.check()  # before the version before is replaced, too
             found = self._load()
             self._check_successor(state, None if found is None else found[0].state)
             self._rentals.follow(state)
@@ -129,7 +132,9 @@ class PlacedStore:
             return self._write(replace(state, serial=state.serial + 1, format_version=FORMAT_VERSION))
 
     def locked(self, purpose: str) -> AbstractContextManager[LockInfo]:
-        """Hold it; LockedError names the one who does."""
+        """Hold it; LockedError names the one who does. Who holds it knows what it read or wrote since: where another
+        writes all the same, a place that honours conditions refuses what is written next, and others are read again."""
+        self._is_known = False
         return self._lock.hold(purpose)
 
     def journal(self) -> PlacedJournal:
@@ -180,7 +185,10 @@ class PlacedStore:
 
     def _load(self) -> tuple[Stored, bytes] | None:
         """The stored state and its bytes; the journal's first line is read before it, since both may move on."""
+        if self._is_known and self._lock.held and self._read_last is not None:
+            return self._read_last
         names = self._place.names()
+        self._is_complete = names >= {JOURNAL, LINEAGE}
         head = self._head(names)
         data = self._place.read(STATE)
         if data is None:
@@ -192,6 +200,7 @@ class PlacedStore:
         if head is not None:
             self._check_journal(stored.state, head)
         self._basis = JournalBasis(stored.state.lineage, stored.state.serial)
+        self._is_known = self._lock.held and self._place.is_conditional
         return stored, data
 
     def _understood(self, data: bytes) -> Stored:
@@ -259,6 +268,7 @@ class PlacedStore:
         what is refused, not trusted."""
         state = replace(state, departed=())
         data = self._encoder.encode(state)
+        is_complete, self._is_known, known = self._is_complete and not anew, False, self._is_known
         self._lock.check()
         try:
             self._place.exchange(STATE, data)
@@ -273,12 +283,13 @@ class PlacedStore:
         if journal is not None:
             self._place.replace(JOURNAL, journal)
             self._journal.reopen()
-        names = self._place.names()
+        names = frozenset({JOURNAL, LINEAGE}) if is_complete else self._place.names()
         if JOURNAL not in names:
             self._journal.begin()
         if LINEAGE not in names:
             self._place.replace(LINEAGE, f"{state.lineage}\n".encode("ascii"))
             self._crash("store.state.marked")
+        self._is_known, self._is_complete = known, True
         return state
 
     def _journal_aside(self, state: State) -> bytes | None:
@@ -322,7 +333,7 @@ class PlacedStore:
     @contextmanager
     def _alone(self, purpose: str) -> Iterator[None]:
         """Under the lock that is held, or under one of its own; other threads wait."""
-        with self._mutex, nullcontext() if self._lock.held else self._lock.hold(purpose):
+        with self._mutex, nullcontext() if self._lock.held else self.locked(purpose):
             yield
 
     def _where(self, name: str) -> str:

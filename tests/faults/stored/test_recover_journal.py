@@ -128,7 +128,8 @@ def test_A8_a_journal_that_is_gone_loses_and_doubles_nothing(name: str, lost: tu
         (disk.place / file).unlink(missing_ok=True)
     with pytest.raises(InputError):
         disk.apply()
-    disk.recover()
+    found = disk.recover()
+    assert (found.plan, found.wanted) == ("", None), "which plan was begun last is not known"
     converges(disk)
 
 

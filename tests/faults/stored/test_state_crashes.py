@@ -21,6 +21,7 @@ import hcloud.store
 from hcloud.errors import FileError, HcloudError, UsageError
 from hcloud.model.holdings.state import Intent, IntentResult, State
 from hcloud.store.files.crash import KILLED_EXIT, POINTS, CrashAt, crash_from, go_on
+from hcloud.store.files.place import UnsyncedError
 from hcloud.store.states.in_directory import FileStateStore
 from hcloud.store.sweep_rows import SweepRow, open_rows
 from hcloud.usecases.live.decide import append
@@ -119,22 +120,32 @@ def run_on(directory: Path, disk: BrokenDisk, asked: list[int]) -> None:
         journal.trim(max(asked))
 
 
-@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EROFS])
+ADVICE = {
+    errno.ENOSPC: "free some space",
+    errno.EIO: "check the disk",
+    errno.EACCES: "check the permissions",
+    errno.EROFS: "choose a writable place",
+}
+
+
+@pytest.mark.parametrize("code", ADVICE)
 def test_A6_A7_nothing_is_asked_that_is_not_noted_whichever_write_fails(tmp_path: Path, code: int) -> None:
-    failures = 0
+    failures, hints = 0, set[str]()
     while True:
         directory, asked = tmp_path / str(failures), list[int]()
         disk = BrokenDisk(failures + 1, code)
         try:
             run_on(directory, disk, asked)
-        except HcloudError:
+        except HcloudError as error:
             failures += 1
+            hints.add("" if isinstance(error, UnsyncedError) else error.hint)
             check_noted(directory, asked)
             run_on(directory, BrokenDisk(1_000_000), [])
             continue
         break
     assert not disk.failed
     assert failures > 25
+    assert all(ADVICE[code] in hint for hint in hints - {""})
 
 
 def check_noted(directory: Path, asked: list[int]) -> None:

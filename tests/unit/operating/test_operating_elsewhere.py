@@ -166,6 +166,7 @@ def test_the_quality_of_a_job_whose_seconds_are_told_is_judged(tmp_path: Path) -
     assert loop.fold.jobs["a"].order.expect == 30.0
     assert loop.fold.jobs["a"].reached is not None
     assert loop.fold.jobs["b"].reached is None
+    assert not loop.desk.parts.engine.look().jobs, "a pass costs as much as what runs, not as all that ever ran"
 
 
 @pytest.mark.slow

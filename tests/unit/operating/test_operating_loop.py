@@ -15,7 +15,7 @@ from hcloud.cli.main import run as cli
 from hcloud.control.operating.fold import Fold
 from hcloud.control.operating.wanted import SpendingLimits
 from hcloud.control.sessions.story import Story
-from hcloud.errors import UsageError
+from hcloud.errors import FileError, UsageError
 from hcloud.fake.faults import FaultKind, FaultPlan, FaultRule
 from hcloud.live.operating import crash_points
 from hcloud.live.operating.loop import OperatingLoop
@@ -407,3 +407,9 @@ def test_explain_says_how_a_job_ended_that_did_not_complete(tmp_path: Path, caps
     world.run()
     assert cli(["explain", "--job", "bad", str(world.path)]) == 0
     assert "and failed with exit code 3" in " ".join(capsys.readouterr().out.split())
+
+
+def test_jobs_that_could_be_forgotten_are_not_begun(tmp_path: Path) -> None:
+    """A full disk kept the name of their file from being noted, and nobody heard of it."""
+    with pytest.raises(FileError, match=r"jobs\.from: cannot be written"):
+        keep(JobsFile(tmp_path / "jobs.csv"), tmp_path / "is not there")

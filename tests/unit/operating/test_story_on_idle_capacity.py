@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
+from typing import NoReturn
 
 import pytest
 from jsonschema import Draft202012Validator
 
-from hcloud.control.operating.harvested import HarvestLedger, HarvestStory, harvest_story
+from hcloud.control.operating.harvested import HarvestLedger, HarvestRecord, HarvestStory, harvest_story
 from hcloud.harvest.hosts import HostedContainer, IdleHost, Lacking, host_for, why_waits
 from hcloud.model.running.harvest_note import (
     HarvestBeginning,
@@ -115,3 +117,19 @@ def test_a_graph_is_told_of_with_its_tasks() -> None:
     assert lines[0].startswith("Job load of 3 tasks on idle capacity: came at 0 s, the largest of them asking for 0.5")
     assert "State: cancelled" in lines
     assert not any("b0" in line for line in lines)
+
+
+class NeverListed(dict[str, HarvestRecord]):
+    """What one name at a time is looked up in."""
+
+    def values(self) -> NoReturn:
+        raise AssertionError("all that ever came was gone through")
+
+
+def test_a_pass_looks_only_at_what_is_not_over() -> None:
+    _, ledger = story_of("b0", HarvestTaken(0.0, ORDER), HarvestTaken(1.0, replace(ORDER, id="b1")))
+    ledger.jobs = NeverListed(ledger.jobs)
+    ledger.take(HarvestCancelled(2.0, "b0"))
+    left = ([job.order.id for job in found] for found in (ledger.open, ledger.waiting, ledger.running))
+    assert list(left) == [["b1"], ["b1"], []]
+    assert ledger.blocked == 0

@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -30,6 +31,7 @@ from hcloud.model.holdings.state import State
 from hcloud.store.buckets.state_bucket import BucketStateStore
 from hcloud.store.files.place import ChangedError
 from hcloud.store.states.codec import decode_state
+from hcloud.store.states.remembered import encode_state
 
 rigs = opened
 rig = emptied
@@ -92,6 +94,24 @@ def test_G3_a_late_writer_is_refused_by_serial_and_by_tag(rig: Rig, store: Bucke
     rig.put("state.json", rig.body("state.json") + b"\n")
     with pytest.raises(HcloudError, match="somebody else wrote"):
         place.exchange("state.json", b"{}")
+
+
+def test_G3_who_holds_the_lock_reads_a_state_once_and_is_refused_all_the_same(
+    rig: Rig, store: BucketStateStore
+) -> None:
+    store.save(a_state())
+    with store.locked("apply"):
+        before = store.load()
+        assert before is not None
+        rig.front.requests.clear()
+        written = store.save(before)
+        assert Counter(what for what, _ in rig.front.requests) == {"GET": 2, "PUT": 2}  # reads: the lock
+        rig.put("state.json", encode_state(replace(written, serial=9)))
+        with pytest.raises(StaleError, match="somebody else wrote the state meanwhile"):
+            store.save(written)
+        found = store.load()
+    assert found is not None
+    assert found.serial == 9
 
 
 @pytest.mark.slow

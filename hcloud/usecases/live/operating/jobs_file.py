@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 
 from hcloud.control.operating.fold import Fold
-from hcloud.errors import UsageError
+from hcloud.errors import UsageError, writing
 from hcloud.model.running.job import JobOrder, NewJobs
 from hcloud.model.running.note import KEEPING
 from hcloud.readers.jobs import JobsFile
@@ -44,14 +43,16 @@ def files_of(given: JobsFile | None, directory: Path, fold: Fold | None) -> list
 
 
 def keep(file: JobsFile | None, directory: Path) -> None:
-    """Note it beside a journal, with those that were noted before."""
+    """Note it beside a journal, with those that were noted before. FileError where that cannot be: whoever goes on
+    would never hear of jobs that are due later."""
     if file is None:
         return
     mine = JobsFile(file.path.resolve(), file.columns)
     files = [*(one for one in kept(directory) if one.path != mine.path), mine]
     text = SEPARATOR.join("\0".join((str(one.path), one.columns)).rstrip("\0") for one in files)
-    with suppress(OSError), whole_file(directory / JOBS_FROM) as noted:
-        noted.write(text.encode())
+    if files != kept(directory):
+        with writing(directory / JOBS_FROM), whole_file(directory / JOBS_FROM) as noted:
+            noted.write(text.encode())
 
 
 def kept(directory: Path) -> list[JobsFile]:
