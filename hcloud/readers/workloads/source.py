@@ -8,7 +8,6 @@ import io
 import shlex
 import stat
 import sys
-import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
@@ -22,6 +21,7 @@ from typing import BinaryIO, Literal, cast
 from hcloud.errors import FileError, InputError
 from hcloud.model.files import no_such_file
 from hcloud.readers.workloads import limits
+from hcloud.temporary import temporary_folder
 
 Packing = Literal["", "gzip", "zstd", "zip"]
 BLOCK = 1 << 20
@@ -228,8 +228,8 @@ def spooled(path: Path) -> Iterator[tuple[Path, str]]:
         return
     if sys.stdin is None or sys.stdin.isatty():
         raise InputError("standard input is a terminal", hint="write a file's data to it: hcloud plan - < FILE")
-    with tempfile.TemporaryDirectory(prefix="hcloud-") as folder:
-        file = Path(folder) / "stdin"
+    with temporary_folder() as folder:
+        file = folder / "stdin"
         with file.open("wb") as out:
             while block := sys.stdin.buffer.read(BLOCK):
                 out.write(block)
