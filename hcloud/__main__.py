@@ -8,9 +8,11 @@ import io
 import os
 import signal
 import sys
-import threading
 from contextlib import suppress
-from typing import Any
+
+TYPE_CHECKING = False  # as in typing, whose import takes a while in which Ctrl-C is answered with a page by Python
+if TYPE_CHECKING:
+    from typing import Any
 
 COLLECTED_EVERY = (50_000, 10, 10)
 """Ours: objects between two searches for rings of them. By default the list of 10,000 machines is searched a hundred
@@ -35,7 +37,11 @@ def main() -> None:
     fit_into_bounds()
     from hcloud.cli.main import INTERRUPTED_EXIT, run
 
-    code = run(sys.argv[1:], begun=_hear_it_where_work_is)
+    try:
+        code = run(sys.argv[1:], begun=_hear_it_where_work_is)
+    except KeyboardInterrupt:  # while another end was told
+        _end_at_once(signal.SIGINT, None)
+    _hear_ctrl_c()
     if code == INTERRUPTED_EXIT or not _is_anything_under_way():
         _leave_at_once(code)  # after Ctrl-C a solver may still run in its thread: it is not waited for
     sys.exit(code)
@@ -65,7 +71,7 @@ def _open_streams() -> None:
 
 
 def _hear_ctrl_c() -> None:
-    """End at once on Ctrl-C as long as nothing has begun, and lose none later.
+    """End at once on Ctrl-C as long as nothing has begun or all is over, and lose none between.
 
     Python swallows an exception in some places (what is called when an object is freed, also by its import system),
     and the run went on. A process that was told to ignore Ctrl-C still does.
@@ -77,13 +83,29 @@ def _hear_ctrl_c() -> None:
 
 def _end_at_once(number: int, _: object) -> None:
     os.write(2, b"interrupted\n")
+    _remove_folders()
     os._exit(128 + number)
+
+
+def _end_without_leavings(number: int, _: object) -> None:
+    """End as by a signal that nobody heard, with no temporary file left: a copy of a bill may be a disk full."""
+    _remove_folders()
+    signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)
+
+
+def _remove_folders() -> None:
+    there = sys.modules.get("hcloud.temporary")
+    if there is not None:
+        there.remove_folders()
 
 
 def _hear_it_where_work_is() -> None:
     """From here on whoever works is told of Ctrl-C, by an exception, and may have something to put in order."""
     if signal.getsignal(signal.SIGINT) is _end_at_once:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, _end_without_leavings)
 
 
 def _interrupt_again(lost: sys.UnraisableHookArgs) -> None:
@@ -92,6 +114,8 @@ def _interrupt_again(lost: sys.UnraisableHookArgs) -> None:
     if not issubclass(lost.exc_type, KeyboardInterrupt):
         sys.__unraisablehook__(lost)
         return
+    import threading
+
     again = threading.Timer(SOON, _thread.interrupt_main)
     again.daemon = True
     again.start()
@@ -99,6 +123,8 @@ def _interrupt_again(lost: sys.UnraisableHookArgs) -> None:
 
 def _is_anything_under_way() -> bool:
     """Whether a thread or a process of ours still works on something."""
+    import threading
+
     processes = sys.modules.get("multiprocessing")
     others = (thread for thread in threading.enumerate() if thread is not threading.main_thread())
     return any(not thread.daemon for thread in others) or bool(processes and processes.active_children())
@@ -107,6 +133,7 @@ def _is_anything_under_way() -> bool:
 def _leave_at_once(code: int) -> None:
     """End the process without taking apart what it imported, which takes up to 0.3 s: whoever kills it meanwhile would
     see it killed although all is done."""
+    _remove_folders()
     try:
         sys.stdout.flush()
         sys.stderr.flush()

@@ -108,6 +108,10 @@ _SORTS: tuple[tuple[Callable[[bytes], bool], Sort], ...] = (
             ("service.description", "sku.description"),
         )
     ),
+    (
+        _starts(b"\xfd7zXZ", b"BZh", b"7z\xbc\xaf"),
+        Sort("packed by xz, bzip2 or 7-Zip", "unpack it: xz -dk, bzip2 -dk or 7z x"),
+    ),
     (_starts(b"<!DOCTYPE", b"<!doctype", b"<html", b"<?xml"), Sort("a web page or XML", "download the data itself")),
 )
 _WIDE = (b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")

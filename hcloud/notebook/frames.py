@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal, TypeGuard
 
 from hcloud.errors import InputError, Problem, UsageError
+from hcloud.temporary import temporary_folder
 from hcloud.usecases.extras import require
 
 if TYPE_CHECKING:
@@ -46,8 +46,8 @@ def usual_keys(frame: pd.DataFrame | pd.Series[Any]) -> dict[str, str]:
 def as_file(frame: pd.DataFrame | pd.Series[Any]) -> Iterator[Path]:
     """The frame as a file for the readers, while it is read: what they refuse is said with its row (from 0, as in
     ``iloc``) and column."""
-    with TemporaryDirectory(prefix="hcloud-") as folder:
-        path = Path(folder) / "frame.csv"
+    with temporary_folder() as folder:
+        path = folder / "frame.csv"
         _write(_columns(frame), path)
         try:
             yield path

@@ -8,7 +8,6 @@ import io
 import shlex
 import stat
 import sys
-import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
@@ -22,6 +21,7 @@ from typing import BinaryIO, Literal, cast
 from hcloud.errors import FileError, InputError
 from hcloud.model.files import no_such_file
 from hcloud.readers.workloads import limits
+from hcloud.temporary import temporary_folder
 
 Packing = Literal["", "gzip", "zstd", "zip"]
 BLOCK = 1 << 20
@@ -65,17 +65,23 @@ class TraceFile:
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
         """Line numbers (from 1) and lines without their ends; a line over the limit is an InputError."""
-        rest, number = b"", 0
+        for first, block in self.blocks():
+            for number, line in enumerate(block.split(b"\n"), first):
+                yield number, line.removesuffix(b"\r")
+
+    def blocks(self) -> Iterator[tuple[int, bytes]]:
+        """Whole lines, many at once without the last one's line feed, behind the number of the first of them."""
+        rest, number = b"", 1
         with self.open() as reader:
             while block := reader.read(BLOCK):
-                *complete, rest = (rest + block).split(b"\n")
-                for line in complete:
-                    number += 1
-                    yield number, line.removesuffix(b"\r")
+                whole, feed, rest = (rest + block).rpartition(b"\n")
+                if feed:
+                    yield number, whole
+                    number += whole.count(b"\n") + 1
                 if len(rest) > limits.LINE_BYTES:
-                    raise InputError(f"{self.name}: line {number + 1} is longer than {limits.LINE_BYTES:,} bytes")
+                    raise InputError(f"{self.name}: line {number} is longer than {limits.LINE_BYTES:,} bytes")
         if rest:
-            yield number + 1, rest.removesuffix(b"\r")
+            yield number, rest
 
     def digest(self) -> str:
         """SHA-256 of the file as stored; of a member of an archive that of its content."""
@@ -222,8 +228,8 @@ def spooled(path: Path) -> Iterator[tuple[Path, str]]:
         return
     if sys.stdin is None or sys.stdin.isatty():
         raise InputError("standard input is a terminal", hint="write a file's data to it: hcloud plan - < FILE")
-    with tempfile.TemporaryDirectory(prefix="hcloud-") as folder:
-        file = Path(folder) / "stdin"
+    with temporary_folder() as folder:
+        file = folder / "stdin"
         with file.open("wb") as out:
             while block := sys.stdin.buffer.read(BLOCK):
                 out.write(block)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from hcloud.errors import InputError, writing
+from hcloud.temporary import temporary_folder
 
 if TYPE_CHECKING:
     from hcloud.store.buckets.address import Address
@@ -29,9 +29,9 @@ def copied(name: str, wanted: Callable[[str], bool], progress: Callable[[float],
     from hcloud.store.buckets.address import objects_at, parse_address
 
     address = parse_address(name, "")
-    with TemporaryDirectory(prefix="hcloud-") as folder:
-        copy_objects(objects_at(address), address, Path(folder), wanted, progress)
-        yield Path(folder)
+    with temporary_folder() as folder:
+        copy_objects(objects_at(address), address, folder, wanted, progress)
+        yield folder
 
 
 def copy_objects(

@@ -215,6 +215,7 @@ NO_FILES = [
     ("plan empty", 1, "empty is empty", "look at the program that should have written it"),
     ("explain empty", 1, "empty: is empty, not a plan", "look at the program that should have written it"),
     ("plan program", 1, "program: is a program, not a workload", "look at the name"),
+    ("plan jobs.csv.xz", 1, "jobs.csv.xz: is packed by xz, bzip2 or 7-Zip, not a workload", "unpack it: xz -dk"),
     ("explain program", 1, "program: is a program, not a plan", "look at the name"),
     ("plan book.xlsx", 1, "an Excel workbook, not a workload", "save the sheet as CSV"),
     ("plan wide.csv", 1, "wide.csv is UTF-16 text", "save it as UTF-8"),
@@ -228,6 +229,7 @@ def test_a_file_that_is_not_there_empty_binary_or_in_another_encoding(
 ) -> None:
     Path("folder").mkdir()
     Path("empty").touch()
+    Path("jobs.csv.xz").write_bytes(b"\xfd7zXZ\0" + bytes(60))
     Path("program").write_bytes(b"\x7fELF\x02\x01\x01" + bytes(100))
     Path("book.xlsx").write_bytes(b"PK\x03\x04" + bytes(26) + b"[Content_Types].xml" + bytes(60))
     Path("wide.csv").write_text(TRACE.read_text(encoding="utf-8"), encoding="utf-16")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import pty
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -131,10 +132,13 @@ SWALLOWED = {
 
 MODULES = ("typer", "hcloud.cli.deciding.plan", "yaml")
 """The last is imported while the verb works: there it is an exception, which whoever catches it has."""
+AT_THE_ENDS = (("typing", "not at all"), ("hcloud.cli.refusal", "not at all"))
+"""Imported as one of the first, and where an error is told."""
 
 
 @pytest.mark.parametrize(
-    ("module", "how"), [(m, how) for m in MODULES for how in SWALLOWED if (m, how) != ("yaml", "by whoever imports")]
+    ("module", "how"),
+    [*((m, how) for m in MODULES for how in SWALLOWED if (m, how) != ("yaml", "by whoever imports")), *AT_THE_ENDS],
 )
 def test_ctrl_c_before_the_verbs_are_there_is_told_alike(module: str, how: str, tmp_path: Path) -> None:
     """Python takes half a second to import them; its own answer is a page of where it was, or none at all."""
@@ -143,6 +147,21 @@ def test_ctrl_c_before_the_verbs_are_there_is_told_alike(module: str, how: str, 
     there = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
     done = subprocess.run([sys.executable, "-c", words], check=False, env=there, capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "interrupted\n")
+
+
+@pytest.mark.parametrize(
+    ("end", "code"), [("signal.raise_signal(signal.SIGTERM)", -signal.SIGTERM), ("main._leave_at_once(130)", 130)]
+)
+def test_a_signal_leaves_no_copy_of_standard_input(end: str, code: int, tmp_path: Path) -> None:
+    """Whoever stopped a plan of a large export on a pipe found the copy of it in the temporary folder."""
+    words = (
+        "import hcloud.__main__ as main, signal; from hcloud.readers.workloads.source import STDIN, spooled;"
+        f"main._hear_it_where_work_is(); copy = spooled(STDIN); print(copy.__enter__()[0].exists(), flush=True); {end}"
+    )
+    there = {**os.environ, "TMPDIR": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", words], check=False, env=there, input=b"x", capture_output=True)
+    assert (done.returncode, done.stdout, done.stderr) == (code, b"True\n", b"")
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("words", ["strategy show HM", "strategy list --json", "--help"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
@@ -52,6 +53,20 @@ def test_the_command_that_a_refusal_names_mends_the_table(tmp_path: Path, data: 
     found = read_workload(made)
     assert isinstance(found, Jobs)
     assert found.duration.tolist() == [5]
+
+
+def test_good_cells_beside_a_bad_one_are_judged_once(tmp_path: Path) -> None:
+    """One bad cell among two million rows took six times as long to be named as all of them take to be read."""
+    path, rows = tmp_path / "jobs.csv", 2000
+    path.write_text("submit,duration,cores,kind\n" + "60,5,2,batch\n" * rows + "60,5,two,batch\n")
+    hint_of(path)  # imports are over now
+    calls: list[str] = []
+    sys.setprofile(lambda frame, event, _: calls.append(frame.f_code.co_name) if event == "call" else None)
+    try:
+        assert hint_of(path).startswith("correct what is named")
+    finally:
+        sys.setprofile(None)
+    assert len(calls) < 8 * rows
 
 
 def test_commas_between_thousands_are_not_taken_for_decimals_without_a_word(tmp_path: Path) -> None:

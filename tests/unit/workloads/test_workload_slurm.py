@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -304,3 +305,17 @@ def test_local_times_are_said_to_be_read_as_utc_and_read_in_the_zone_that_is_nam
     path.write_text("1 0 0 60 2" + " -1" * 13 + "\n", encoding="utf-8")
     with pytest.raises(UsageError, match="zone: times of swf are not read in a zone"):
         read_workload(path, options=WorkloadOptions(zone="Europe/Berlin"))
+
+
+def test_alike_cells_are_read_once(tmp_path: Path) -> None:
+    """Each time and size was parsed anew in every row, ends twice."""
+    rows = [f"{at}|2026-11-01T08:00:00|2026-11-01T08:00:00|2026-11-01T09:00:00|01:00:00|4|7G" for at in range(100)]
+    path = tmp_path / "sacct.txt"
+    path.write_text("\n".join(["JobID|Submit|Start|End|Elapsed|AllocCPUS|ReqMem", *rows]) + "\n")
+    calls: list[str] = []
+    sys.setprofile(lambda frame, event, _: calls.append(frame.f_code.co_name) if event == "call" else None)
+    try:
+        read_workload(path)
+    finally:
+        sys.setprofile(None)
+    assert max(calls.count(name) for name in ("seconds_of", "elapsed_of", "gib_of", "number_of")) < 10

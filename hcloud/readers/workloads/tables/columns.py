@@ -163,9 +163,15 @@ class Column:
         """Whether every value is within bounds; NaN and infinities are not."""
         if not len(values):
             return True
-        low, high = values.min(), values.max()
-        within = (low > self.low if self.above else low >= self.low) and high <= self.high
-        return bool(within and not (self.whole and (values != np.rint(values)).any()))
+        whole = not self.whole or bool((values == np.rint(values)).all())
+        return whole and self._is_within(values.min()) and self._is_within(values.max())
+
+    def fits(self, value: float) -> bool:
+        """Whether one value is within bounds: as :meth:`holds`, of which an array of one takes twenty times as long."""
+        return self._is_within(value) and (not self.whole or value == round(value))
+
+    def _is_within(self, value: float) -> bool:
+        return bool((value > self.low if self.above else value >= self.low) and value <= self.high)
 
 
 MOST_NAMED = 1_000_000  # ours: the jobs of longer tables are known by their rows, so that their ids take no memory

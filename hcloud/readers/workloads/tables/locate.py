@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
-import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache, partial
 
 import numpy as np
 import pyarrow as pa
@@ -58,11 +58,12 @@ def locate(source: TraceFile, layout: TableLayout, reason: str, good: int = 0) -
     findings = Findings(source.name)
     stated: list[tuple[int, list[str]]] = []
     waits = [c.name in ("id", "after") for c in layout.columns].count(True) == 2
+    judges = [lru_cache(_CHUNK)(partial(_complaint, column, decimal=layout.decimal)) for column in layout.columns]
     for row, (line, cells) in enumerate(rows_of(source, layout, findings)):
         if findings.full:
             break
         if row >= good:
-            _check_row(findings, line, cells, layout)
+            _check_row(findings, line, cells, layout.columns, judges)
         if waits:
             stated.append((line, cells))
     if findings.problems and waits and not findings.full:
@@ -188,11 +189,15 @@ def rows_of(source: TraceFile, layout: TableLayout, findings: Findings) -> Itera
 
 def _decoded(source: TraceFile, layout: TableLayout, findings: Findings) -> Iterator[str]:
     """Every line as text; one that is a comment, holds NUL bytes or is not UTF-8 becomes blank, the latter noted."""
-    for number, line in source.lines():
-        text = _text(number, line, findings)
-        if layout.comment and text.startswith(layout.comment):
-            text = ""
-        yield (" ".join(text.split()) if layout.wrap else text) + "\n"
+    for first, block in source.blocks():
+        if block.isascii() and b"\0" not in block and b"\r" not in block and not (layout.comment or layout.wrap):
+            yield from io.StringIO(block.decode("ascii") + "\n")
+            continue
+        for number, line in enumerate(block.split(b"\n"), first):
+            text = _text(number, line.removesuffix(b"\r"), findings)
+            if layout.comment and text.startswith(layout.comment):
+                text = ""
+            yield (" ".join(text.split()) if layout.wrap else text) + "\n"
 
 
 def _text(number: int, line: bytes, findings: Findings) -> str:
@@ -211,14 +216,14 @@ def _text(number: int, line: bytes, findings: Findings) -> str:
         return ""
 
 
-def _check_row(findings: Findings, line: int, cells: list[str], layout: TableLayout) -> None:
-    columns = layout.columns
+def _check_row(
+    findings: Findings, line: int, cells: list[str], columns: Sequence[Column], judges: Sequence[Callable[[str], str]]
+) -> None:
     if len(cells) != len(columns):
         findings.add(f"line {line}", f"{len(cells)} fields", f"{len(columns)} fields, as the header has")
         return
-    for column, cell in zip(columns, cells, strict=True):
-        complaint = _complaint(column, cell, layout.decimal)
-        if complaint:
+    for column, judge, cell in zip(columns, judges, cells, strict=True):
+        if complaint := judge(cell):
             findings.add(f"line {line}, column {column.in_file}", shown(cell), complaint)
 
 
@@ -232,7 +237,7 @@ def _check_waits(findings: Findings, stated: list[tuple[int, list[str]]], layout
         findings.add(f"line {stated[row][0]}, column {layout.columns[after].in_file}", shown(value), allowed)
 
 
-def _complaint(column: Column, cell: str, decimal: str) -> str:
+def _complaint(column: Column, cell: str, *, decimal: str) -> str:
     """What is allowed instead of the cell, or nothing when the cell is fine."""
     if column.sort in {"skip", "words"}:
         return ""
@@ -242,13 +247,13 @@ def _complaint(column: Column, cell: str, decimal: str) -> str:
         return _text_complaint(column, cell)
     if column.sort == "clock":
         seconds = clock_seconds(cell, column.said)
-        fits = seconds is not None and column.holds(np.array([seconds]))
+        fits = seconds is not None and column.fits(seconds)
         return "" if fits else allowed_clock(cell, column.allowed)
     if column.sort == "time" and column.dates:
         return "" if unix_of_date(cell, column.dates) is not None else column.allowed
     if column.sort == "size":
         size = column.size_of(cell)
-        fine = size is not None and column.holds(np.array([size]))
+        fine = size is not None and column.fits(size)
     else:
         fine = _is_time(column, cell) if column.sort == "time" else _is_number(column, cell.strip(_BLANKS), decimal)
     if not fine and decimal == "." and _DECIMALDECIMAL.fullmatch(cell.strip(_BLANKS)):
@@ -267,10 +272,7 @@ def _text_complaint(column: Column, cell: str) -> str:
 def _is_number(column: Column, cell: str, decimal: str) -> bool:
     if decimal != ".":
         cell = "" if "." in cell else cell.replace(decimal, ".")
-    if NUMBER.fullmatch(cell) is None:
-        return False
-    number = float(cell)
-    return math.isfinite(number) and column.holds(np.array([number]))
+    return NUMBER.fullmatch(cell) is not None and column.fits(float(cell))
 
 
 def _is_time(column: Column, cell: str) -> bool:

@@ -10,8 +10,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain, islice
 from json import JSONDecodeError
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, TypeGuard
 
 import pyarrow as pa
@@ -23,6 +21,7 @@ from hcloud.readers.workloads.formats.jobs.json_stream import JsonStream
 from hcloud.readers.workloads.meanings import is_jobs, job_columns
 from hcloud.readers.workloads.source import TraceFile, open_source
 from hcloud.readers.workloads.tables.delimited import Progress
+from hcloud.temporary import temporary_folder
 
 _CHUNK = 50_000  # ours: jobs that are held as objects at once
 _LOOK = 20_000
@@ -57,8 +56,8 @@ _ARRAY = (
 def json_as_text(source: TraceFile) -> Iterator[TraceFile]:
     """The jobs as CSV for as long as it is needed, named as the file; what is wrong with it is said by job. What an
     object in a job holds is a column by its own name, with the object's before it where two have that."""
-    with TemporaryDirectory(prefix="hcloud-") as folder:
-        file, repaired = Path(folder) / "table.csv", Counter[str]()
+    with temporary_folder() as folder:
+        file, repaired = folder / "table.csv", Counter[str]()
         csv.write_csv(_table(source, repaired), file)
         with told_of("job", "the keys of jobs"):
             yield replace(open_source(file, source.name), command=source.command, repaired=repaired)

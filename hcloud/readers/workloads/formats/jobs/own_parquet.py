@@ -215,7 +215,7 @@ def _fits(column: Column, value: object) -> bool:
     if value is None:
         return not column.filled
     if isinstance(value, float):
-        return column.holds(np.array([value]))
+        return column.fits(value)
     if column.sort == "label":
         return column.takes(str(value))
     return column.sort != "time" or 1970 <= getattr(value, "year", 0) <= 2261

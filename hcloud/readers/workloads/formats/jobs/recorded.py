@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
+from functools import lru_cache
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -28,6 +29,7 @@ NOT_BEGUN = "never began"
 FEATURES = "features of nodes"
 """What is said to be unread where jobs ask for it: what a site calls its nodes names no instance type."""
 _SHOWN = 4
+MANY = 65_536  # ours: cells whose reading is remembered, as most stand there in many rows
 _NONE = ("", "unknown", "none", "n/a", "(null)")
 
 
@@ -169,7 +171,7 @@ def _unread(features: dict[str, int]) -> str:
 
 
 def _bounded(name: str, value: float, most: float) -> None:
-    if not (np.isnan(value) or 0 <= value <= most):
+    if not (0 <= value <= most or np.isnan(value)):
         raise CellError(name, f"{value:g}", f"a number from 0 to {most:g}")
 
 
@@ -179,6 +181,7 @@ def _coded(labels: list[str]) -> tuple[np.ndarray[tuple[int], np.dtype[np.int32]
     return np.array(codes, np.int32), tuple(known)
 
 
+@lru_cache(MANY)
 def seconds_of(column: str, text: str, zone: tzinfo = UTC) -> float:
     """A time as Unix seconds: ISO-8601 (without a zone in this one) or a number of seconds; NaN where there is none."""
     text = text.strip()
@@ -193,6 +196,7 @@ def seconds_of(column: str, text: str, zone: tzinfo = UTC) -> float:
     return (moment if moment.tzinfo is not None else moment.replace(tzinfo=zone)).timestamp()
 
 
+@lru_cache(MANY)
 def elapsed_of(column: str, text: str) -> float:
     """A duration as [DAYS-[HOURS:]]MINUTES:SECONDS, or as seconds; NaN where there is none."""
     text = text.strip()
@@ -207,6 +211,7 @@ def elapsed_of(column: str, text: str) -> float:
     return ((days * 24 + hours) * 60 + minutes) * 60 + float(found["s"])
 
 
+@lru_cache(MANY)
 def gib_of(column: str, text: str) -> float:
     """An amount of memory as 4G, 512M or 2048 (MiB), in GiB; NaN where there is none."""
     text = text.strip()
@@ -218,6 +223,7 @@ def gib_of(column: str, text: str) -> float:
     return found / 1024
 
 
+@lru_cache(MANY)
 def number_of(column: str, text: str) -> float:
     """A number that is not below zero; NaN where there is none."""
     text = text.strip()

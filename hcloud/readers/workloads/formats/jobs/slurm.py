@@ -141,7 +141,8 @@ def _row(cells: Mapping[str, str], recorder: Recorder) -> Iterator[RecordedJob |
     if submit > start:
         recorder.repair(_PUT_BACK)
         submit = start
-    recorder.newest = max(recorder.newest, start, recorder.seconds("End", cells.get("end", "")))
+    end = recorder.seconds("End", cells.get("end", ""))
+    recorder.newest = max(recorder.newest, start, end)
     tres = cells.get("alloctres") or cells.get("reqtres") or ""
     cores = _first(cells, "alloccpus", "ncpus", "reqcpus")
     cores = cores if cores > 0 else _tres(tres, "cpu")
@@ -154,7 +155,7 @@ def _row(cells: Mapping[str, str], recorder: Recorder) -> Iterator[RecordedJob |
         name.strip(),
         start if math.isnan(submit) else submit,
         start,
-        _duration(cells, start, recorder),
+        _duration(cells, start, end, recorder),
         cores,
         _memory(cells.get("reqmem", ""), tres, cores, nodes),
         float(gpus[1]) if gpus else 0.0,
@@ -164,9 +165,8 @@ def _row(cells: Mapping[str, str], recorder: Recorder) -> Iterator[RecordedJob |
     )
 
 
-def _duration(cells: Mapping[str, str], start: float, recorder: Recorder) -> float:
+def _duration(cells: Mapping[str, str], start: float, end: float, recorder: Recorder) -> float:
     """How long a job ran: to its end, or by Elapsed where the local time of the file was changed in between."""
-    end = recorder.seconds("End", cells.get("end", ""))
     elapsed = elapsed_of("Elapsed", cells.get("elapsedraw") or cells.get("elapsed") or "")
     if abs(end - start - elapsed) == _CHANGE:
         recorder.repair(_CHANGED)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -15,13 +13,14 @@ from pyarrow import csv
 from hcloud.readers.workloads.findings import told_of
 from hcloud.readers.workloads.formats.jobs.own_parquet import opened
 from hcloud.readers.workloads.source import TraceFile, open_source
+from hcloud.temporary import temporary_folder
 
 
 @contextmanager
 def as_text(source: TraceFile) -> Iterator[TraceFile]:
     """The table as CSV for as long as it is needed, named as the file; of lists and structures there are the names."""
-    with TemporaryDirectory(prefix="hcloud-") as folder:
-        path = Path(folder) / "table.csv"
+    with temporary_folder() as folder:
+        path = folder / "table.csv"
         with opened(source) as file:
             names = file.schema_arrow.names
             kinds = pa.schema([pa.field(field.name, _kind(field.type)) for field in file.schema_arrow])
