@@ -42,6 +42,7 @@ def test_what_grows_is_seen_as_a_whole_reading_sees_it(written: bytes, journal: 
         assert found.at == whole.at
         seen.append(found.fold.last)
     assert found.fold.is_finished
+    assert onlooker.look().fold is found.fold, "what did not grow is not read anew"
     assert len(set(seen)) > 5
 
 
