@@ -167,7 +167,7 @@ def test_a_job_that_is_held_back_goes_on_at_its_bound_from_a_snapshot_too() -> N
     assert at < bound < at + 10
     other = ControlSession.restored(setup, plain(), one.snapshot())
     after = [session.handle(ClockTick(bound + 1)) for session in (one, other)]
-    assert [(d.job, d.reason, d.at) for d in after[0]] == [(f"j{job}", "from-queue", bound)]
+    assert [(d.job, d.reason, d.at, d.margin) for d in after[0]] == [(f"j{job}", "from-queue", bound, bound - at)]
     assert after[0] == after[1]
 
 
