@@ -151,7 +151,7 @@ def test_what_was_fetched_before_an_end_is_not_asked_for_again(past: PastCloud, 
     other = tmp_path / "other.csv.part"
     other.write_bytes(kept.read_bytes())
     window = SamplingWindow(**json.loads(kept.read_bytes().split(b"\n")[0])["window"])
-    assert not FetchRecord(other, FetchScope("aws", "another", (), 0), window).done, "that was fetched of another account"
+    assert not FetchRecord(other, FetchScope("aws", "another", (), 0), window).done, "of another account"
     before = past.fake.ledger.calls(["GetMetricData"])
     found = past.fetch(out)
     assert past.fake.ledger.calls(["GetMetricData"]) - before == 4 - done
