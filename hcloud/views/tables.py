@@ -134,13 +134,7 @@ def _table(figures: Figures, widths: Sequence[int], gap: int) -> Table:
     )
     for column, (name, width) in enumerate(zip(figures.names, widths, strict=True)):
         justify: Literal["left", "right"] = "right" if column in figures.numbers else "left"
-        table.add_column(
-            Group(*map(Text, name.split("\n"))),
-            justify=justify,
-            width=width,
-            no_wrap=column in figures.numbers,
-            overflow="fold",
-        )
+        table.add_column(Group(*map(Text, name.split("\n"))), justify=justify, width=width, overflow="fold")
     for place, row in enumerate(figures.rows):
         table.add_row(*row, style="bold" if place in figures.bold else None)
     return table

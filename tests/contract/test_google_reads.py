@@ -15,8 +15,10 @@ from contract.rig import LINEAGE, order
 from contract.rigs.gcp import GoogleRig
 from hcloud.errors import CloudError, CredentialsError, ThrottledError, UnavailableError
 from hcloud.fake.server import FakeServer, HttpAnswer, Received, json_answer
+from hcloud.model.fetched import SamplingWindow
 from hcloud.providers.gcp import translate, wire
 from hcloud.providers.gcp.documents import Document
+from hcloud.providers.gcp.history import GoogleHistory
 from hcloud.providers.gcp.settings import GoogleSettings
 from hcloud.providers.gcp.wire import Wire
 
@@ -201,6 +203,13 @@ def test_a_list_without_an_end_is_given_up(server: FakeServer, way: str, monkeyp
     monkeypatch.setattr(wire, "MOST_PAGES", 3)
     found = compared(server, WAYS[way], Script((json_answer({"nextPageToken": "again"}),)))
     assert found[0].__name__ == "UnavailableError"  # type: ignore[index]
+
+
+def test_a_list_for_measurements_whose_pages_repeat_is_given_up(server: FakeServer) -> None:
+    server.exchange(Script((*[json_answer({"nextPageToken": "again"})] * 2, REPLIES["503"])))  # type: ignore[arg-type]
+    history = GoogleHistory(replace(SETTINGS, endpoint=server.url), lambda ask: ask())
+    with pytest.raises(UnavailableError, match="that can be understood"):
+        history.regions(SamplingWindow(0, 3600, 300))
 
 
 @pytest.mark.parametrize("way", WAYS)

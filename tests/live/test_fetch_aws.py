@@ -16,7 +16,9 @@ from hcloud.fake.aws.cloud import FakeAws
 from hcloud.fake.faults import FaultKind, FaultRule
 from hcloud.fake.world import MachineLoad
 from hcloud.live.patience import StoppedError
+from hcloud.model.fetched import SamplingWindow
 from hcloud.readers.permissions import load_permissions
+from hcloud.store.fetched import FetchRecord, FetchScope
 from hcloud.usecases.live.fetch import FetchRun
 
 STEADY, DAILY = MachineLoad(30.0, 30.0), MachineLoad(10.0, 60.0, 8, 18)
@@ -146,6 +148,10 @@ def test_what_was_fetched_before_an_end_is_not_asked_for_again(past: PastCloud, 
     done = len(kept.read_text().splitlines()) - 1
     assert done == 2
     kept.write_bytes(kept.read_bytes() + b'{"machine": {"id": "i-')  # as a crash leaves it
+    other = tmp_path / "other.csv.part"
+    other.write_bytes(kept.read_bytes())
+    window = SamplingWindow(**json.loads(kept.read_bytes().split(b"\n")[0])["window"])
+    assert not FetchRecord(other, FetchScope("aws", "another", (), 0), window).done, "of another account"
     before = past.fake.ledger.calls(["GetMetricData"])
     found = past.fetch(out)
     assert past.fake.ledger.calls(["GetMetricData"]) - before == 4 - done

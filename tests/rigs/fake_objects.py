@@ -126,7 +126,7 @@ class FakeGoogle(FakeStore):
             "throttled": _google(429, "rateLimitExceeded", "The object exceeded the rate limit for mutations."),
             "denied": _google(403, "forbidden", "somebody does not have storage.objects.create access"),
             "expired": _google(401, "authError", "Invalid Credentials"),
-            "broken": _google(503, "backendError", "Backend Error"),
+            "broken": _google(500, "backendError", "Backend Error"),
         }[kind]
 
     def _insert(self, key: str, received: Received) -> HttpAnswer:

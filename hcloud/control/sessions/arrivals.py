@@ -15,7 +15,6 @@ from hcloud.policy.mapping import MAP_RESERVED
 from hcloud.policy.rules import Rules
 
 if TYPE_CHECKING:
-    from hcloud.control.tables import ControlTables
     from hcloud.policy.facts import Setup
 
 Lot = tuple[int, int, int]

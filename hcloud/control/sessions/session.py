@@ -178,6 +178,8 @@ class ControlSession:
         launched = (int(tables.type_of[slot]), int(tables.paid[slot])) if what == codes.LAUNCH else ()
         order = Order(what, slot, action, reason, margin, job, *launched)
         made = Decision(*booked(self.setup, self._book, order, self._facts(row, around), said))
+        if reason == codes.HELD_BACK:
+            self._held.hold(tables, row, margin)
         if what in (codes.TURN_AWAY, codes.END):
             tables.forget(row)
         return made

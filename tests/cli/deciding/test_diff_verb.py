@@ -16,7 +16,10 @@ from building import Built
 from markdown_it import MarkdownIt
 
 from hcloud.cli.main import run
+from hcloud.model.holdings.live import Launch, Owner
+from hcloud.planning.explanations.plan_figures import figures_of
 from hcloud.store.diff_codec import difference_schema
+from hcloud.store.plan_file import load_changes
 
 EXAMPLE = str(Path(__file__).parents[3] / "examples" / "high-variability" / "hcloud.yaml")
 NOW = ("--now", "2026-11-20T12:00:00Z")
@@ -258,6 +261,8 @@ def test_fleets_that_are_written_down_are_compared_too(
     assert "web (m5.large, on-demand)" in out
     assert "2 → 5" in out
     assert "+0.2880" in out
+    [part] = figures_of(load_changes(tmp_path / "head.json")).parts
+    assert part.tags == tuple(Launch("", "web", "m5.large", "", 5, Owner("", "", "")).tags())
     edited = (tmp_path / "head.json").read_text(encoding="utf-8").replace('"count": 5', '"count": 1', 1)
     (tmp_path / "head.json").write_text(edited, encoding="utf-8")
     assert run(["diff", "base.json", "head.json"]) == 1

@@ -224,6 +224,7 @@ def test_L2_a_junit_report_says_again_what_was_put_in(found: tuple[Finding, ...]
         assert ("error" in tags) == finding.lacks
         assert case.get("name") == "\n".join(map(harmless, finding.rule.name.split("\n")))
     assert suite.get("failures") == str(sum(f.denies for f in found))
+    assert suite.get("errors") == str(sum(f.lacks for f in found))
 
 
 def test_L2_names_of_rules_do_nothing_in_markdown(checked: Checked) -> None:

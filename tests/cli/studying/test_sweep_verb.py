@@ -244,11 +244,6 @@ def test_two_sweeps_do_not_share_a_folder(tmp_path: Path) -> None:
         pass
 
 
-def values(axis: str, first: int, count: int) -> str:
-    """So many whole numbers of an axis."""
-    return f"{axis}={','.join(map(str, range(first, first + count)))}"
-
-
 @pytest.mark.parametrize(
     ("options", "said"),
     [
@@ -259,7 +254,6 @@ def values(axis: str, first: int, count: int) -> str:
         (("--vary", "limits.hard=0.1", "--strategy", "HM"), "must lie from soft_floor"),
         (("--vary", "pool=3", "--scheduler", "tcp://127.0.0.1:1"), "--scheduler goes with --engine dask"),
         (("--vary", "pool=3", "--picture", "a.gif"), "the file name must end in"),
-        (("--vary", values("pool", 999_512, 3 * 163), "--vary", values("seed", 0, 409)), "200,001 what-ifs"),
     ],
 )
 def test_what_cannot_be_swept_is_refused_before_anything_runs(

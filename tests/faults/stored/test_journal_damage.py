@@ -157,6 +157,7 @@ JOURNAL_EDITS: dict[str, tuple[Intent | Conclusion, Callable[[Any], object]]] = 
     "an unknown key": (an_intent(1), lambda d: d.update(secret="x")),
     "a time without a zone": (an_intent(1), lambda d: d.update(at="2026-11-21T10:00:00")),
     "number 0": (an_intent(1), lambda d: d.update(number=0)),
+    "a generation below 0": (an_intent(1), lambda d: d.update(generation=-1)),
 }
 
 

@@ -11,13 +11,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from living import came, feed, session
 from simulating import changed, excerpt, jobs_of, setting_of, tasks_in
 
 from hcloud.control.sessions.session import ControlSession
 from hcloud.control.state import OWN, UP, Control
 from hcloud.errors import UsageError
 from hcloud.model.running.decision import Decision
-from hcloud.model.running.event import Arrival
+from hcloud.model.running.event import Arrival, Cancelled, Completion
 from hcloud.model.running.strategy import Strategy, Value
 from hcloud.policy.waiting.classes import LEVELS, class_of, find_edges, leaving_time, level_of_server
 from hcloud.readers.strategies import load_strategy
@@ -131,6 +132,14 @@ def test_nobody_waits_beyond_its_window_and_up_goes_only_past_an_empty_queue(way
         assert not said["window-over"]
     else:
         assert said["window-over"] >= len(late) > 0
+
+
+def test_a_job_that_is_cancelled_leaves_its_queue() -> None:
+    live = session("SR+least-loaded+multi-class", 1)
+    feed(live, *(came(f"j{number}", cores=8) for number in range(5)))
+    assert feed(live, Cancelled(1.0, "j3")) == []
+    sound(live.tables.control)
+    assert [d.job for d in feed(live, Completion(2.0, "j0", 1.0), Completion(3.0, "j1", 1.0))] == ["j2", "j4"]
 
 
 @pytest.mark.parametrize("placement", ["greedy", "paragon"])

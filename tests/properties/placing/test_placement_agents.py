@@ -66,6 +66,20 @@ def test_a_copy_does_not_know_what_others_did_lately() -> None:
     assert stale.control.desk.conflicts > 20
 
 
+@pytest.mark.parametrize(("placement", "candidates"), [("tarcil", 8), ("power-of-two", 2)])
+def test_of_a_full_reserve_eight_are_drawn_for_each_candidate_and_then_all_are_asked(
+    placement: str, candidates: int
+) -> None:
+    crowd = Crowd(placement, servers := 20, 3)
+    for job in range(servers + 1):
+        looks = crowd.control.desk.looks
+        crowd.control.jobs[job].ask = CORES if job < servers else 1_000
+        arrive(crowd.control, job, 0.0)
+        crowd.obey()
+    assert crowd.of(QUEUED) == [servers]
+    assert crowd.control.desk.looks - looks == 8 * candidates + servers
+
+
 def test_an_entry_is_void_in_its_second_queue() -> None:
     crowd = Crowd("sparrow", 2, 1)
     control = crowd.control

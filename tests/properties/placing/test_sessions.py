@@ -153,6 +153,24 @@ def test_what_is_due_and_not_told_yet_is_in_a_snapshot() -> None:
     assert [d.reason for d in other.handle(ClockTick(until + 2))] == ["retention-over"]
 
 
+def test_a_job_that_is_held_back_goes_on_at_its_bound_from_a_snapshot_too() -> None:
+    setup = setup_of("SR+tarcil-admission", 1)
+    one = ControlSession(setup, plain())
+    for job in range(16):
+        one.handle(came(f"j{job}", cores=1))
+    for job in range(16, 25):  # now one more ends every two seconds in the mean, and the next one takes its place
+        at = 2.0 * job + job % 2
+        one.handle(Completion(at, f"j{job - 16}", 1.0))
+        made = one.handle(came(f"j{job}", at, cores=1))
+    assert made[-1].reason == "held-back", "with no unit free some are as a rule soon"
+    bound = one.next_due()
+    assert at < bound < at + 10
+    other = ControlSession.restored(setup, plain(), one.snapshot())
+    after = [session.handle(ClockTick(bound + 1)) for session in (one, other)]
+    assert [(d.job, d.reason, d.at, d.margin) for d in after[0]] == [(f"j{job}", "from-queue", bound, bound - at)]
+    assert after[0] == after[1]
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [

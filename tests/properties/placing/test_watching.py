@@ -144,14 +144,16 @@ def _off(tasks: Tasks) -> tuple[Setting, Tasks]:
 
 
 def test_best_effort_yields_first_and_comes_back() -> None:
-    setting, tasks = alone([(0.0, 4000.0, 8.0, 8.0, 1), (1.0, 500.0, 4.0, 4.0, 0), (2.0, 600.0, 4.0, 4.0, 0)], pool=1)
-    spare = np.array([0, 1, 1])[tasks.job]
-    phased = with_phases(replace(tasks, spare=spare), (0, 0.1, 1.4, 1.0))
+    rows = [(0.0, 4000.0, 8.0, 8.0, 1), *((at, 500.0 + 100 * at, 4.0, 4.0, 0) for at in (1.0, 2.0))]
+    setting, tasks = alone([*rows, (410.0, 20.0, 1.0, 1.0, 0)], pool=1)
+    spare = np.array([0, 1, 1, 0])[tasks.job]
+    phased = with_phases(replace(tasks, spare=spare), (0, 0.1, 1.3, 1.0))
     told = decisions(run(setting, phased, journal=True))
     yielded = [d for d in told if d.reason == "yields"]
     assert [d.job for d in yielded] == ["2"]  # the youngest of the two is enough
     enlarged = [d for d in told if d.action is DecisionAction.ENLARGE]
     assert [(d.job, d.at) for d in enlarged] == [("0", yielded[0].at)]
+    assert [d.reason for d in told if d.job == "3"] == ["only-reserved"], "what it does not need is free for others"
     assert not [d for d in told if d.reason == "below-qos" and d.action is DecisionAction.MOVE]
     assert [d.action for d in told if d.job == "2"].count(DecisionAction.PLACE) == 2
     kept = changed(setting.strategy, "monitoring", evict=False)

@@ -60,7 +60,9 @@ def test_J5_without_a_price_nothing_is_quoted(rig: GoogleRig) -> None:
 
 def test_what_a_commitment_was_meant_for_is_read_from_its_description() -> None:
     quote = CommitmentQuote(ORDER, "offering", Decimal(0), Decimal("0.80"), "USD")
-    body = committed.body(quote, committed.resources(ORDER, 4, 16384))
+    wanted = committed.resources(ORDER, 4, 16384)
+    assert (wanted.vcpus, wanted.memory_mib) == (40, 163_840)
+    body = committed.body(quote, wanted)
     found = committed.commitment(held(name=body["name"], description=body["description"]))
     assert (found.key, found.instance_type, found.count) == (KEY, "n2-standard-4", 10)
     assert (found.hourly, found.term_years, found.state) == (Decimal("0.80"), 3, "active")

@@ -17,6 +17,7 @@ from hcloud.live.operating.losing import HEEDED_SECONDS
 from hcloud.model.holdings.live import Notice
 from hcloud.model.running.decision import Decision, DecisionAction, Entry
 from hcloud.model.running.event import Closing
+from hcloud.model.running.note import Held
 from hcloud.readers.bundle import bundled
 from hcloud.store.journals.live import read_whole
 
@@ -60,6 +61,8 @@ def test_a_job_that_may_not_begin_anew_ends_where_it_is(tmp_path: Path, strategy
     world.check(completed=2)
     one, two = sorted(world.engine.ran, key=lambda ran: ran.job)
     assert one.machine != two.machine
+    told = [n.why for n in read_whole(tmp_path / "j").lines if isinstance(n, Held) and "takes it away" in n.why]
+    assert len(told) == 1, "it is said once, not each time that is looked"
 
 
 def is_put(entry: Entry) -> TypeGuard[Decision]:

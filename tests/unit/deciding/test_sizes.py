@@ -82,6 +82,8 @@ def test_a_large_fleet_is_counted_in_large_machines() -> None:
     units = units_of(family(), waste_vcpus=0.005 * 5000)
     assert [u.candidate.shape.name for u in units] == ["m9.4xlarge"]
     assert [u.candidate.shape.name for u in units_of(family(), waste_vcpus=0.005 * 500)] == ["m9.xlarge"]
+    held = units_of(family(), waste_vcpus=0.1, holds=lambda ladder: len(ladder) > 1)
+    assert [len(u.ladder) for u in held] == [4], "sizes that cost the same by the vCPU are one unit, not one each"
 
 
 def test_a_larger_size_that_is_cheaper_by_the_vcpu_is_counted_in_too() -> None:

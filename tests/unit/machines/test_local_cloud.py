@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import sys
@@ -237,7 +238,9 @@ def test_H3_a_note_that_cannot_be_read_is_no_empty_list(ground: Ground, text: st
 
 def test_a_note_is_made_once(ground: Ground) -> None:
     note = Note("a", "small", "local", 0.0)
-    with ground.registry.held():
+    with ground.registry.held(), (ground.folder / "lock").open() as another:
+        with pytest.raises(BlockingIOError):  # who else writes has to wait
+            fcntl.flock(another, fcntl.LOCK_EX | fcntl.LOCK_NB)
         ground.registry.add(note)
         with pytest.raises(FileExistsError):
             ground.registry.add(note)

@@ -8,6 +8,8 @@ import pytest
 from operating import World, job
 
 from hcloud.errors import InputError
+from hcloud.model.running.note import PassNoted
+from hcloud.store.journals.entries import entries_of
 from hcloud.usecases.live.operating.looking import Onlooker, look
 
 CHUNK = 1_500
@@ -42,7 +44,10 @@ def test_what_grows_is_seen_as_a_whole_reading_sees_it(written: bytes, journal: 
         assert found.at == whole.at
         seen.append(found.fold.last)
     assert found.fold.is_finished
+    assert onlooker.look().fold is found.fold, "what did not grow is not read anew"
     assert len(set(seen)) > 5
+    journal.write_bytes(written[: written.rindex(b"\n", 0, -1) + 1])
+    assert isinstance(list(entries_of(journal))[-1], PassNoted), "a pass that was cut off counts nowhere"
 
 
 def test_a_journal_that_began_anew_is_read_anew(written: bytes, journal: Path) -> None:

@@ -144,6 +144,12 @@ def test_a_key_is_varied_once() -> None:
         parse_grid(["pool=1", "pool=2"], ["HM"], [1])
 
 
+def test_a_strategy_has_a_limit_of_what_ifs() -> None:
+    assert len(parse_grid(["pool=1,2"], ["HM", "SR"], range(100_000))) == 400_000
+    with pytest.raises(UsageError, match="200,001 what-ifs of a strategy are more than 200,000"):
+        parse_grid(["pool=1,2,3"], ["HM"], range(66_667))
+
+
 def _shop(sustained: SustainedUse | None = None) -> Shop:
     it = candidate("m9.4xlarge", "1.00")
     types = (Rentable(it.shape, it.on_demand, None),)
