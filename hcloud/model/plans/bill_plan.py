@@ -21,8 +21,8 @@ class KindPlan:
     without and with what the plan buys; ``at_worst`` is how
     much more ``after`` may be because a daily bill does not say in which hours machines ran. ``history_hours`` are the
     hours that it was planned from, and ``said`` what a user should know of them. Where commitments float between kinds,
-    ``together`` is ``now`` and what the plan saves (of other kinds too) by all kinds together; the plan's own figures
-    divide such commitments in fixed shares.
+    ``together`` is ``now``, what the plan saves (of other kinds too), and the vCPUs that such commitments cover, by all
+    kinds together; the plan's own figures divide such commitments in fixed shares.
     """
 
     name: str
@@ -38,7 +38,7 @@ class KindPlan:
     history_hours: int = 0
     at_worst: Decimal = Decimal(0)
     said: tuple[str, ...] = ()
-    together: tuple[Decimal, Decimal] | None = None
+    together: tuple[Decimal, Decimal, Decimal] | None = None
 
     @property
     def now(self) -> Decimal:
@@ -67,8 +67,10 @@ class KindPlan:
     @property
     def held_vcpus(self) -> Decimal:
         """vCPUs of the commitments that are held."""
-        mix = () if self.plan is None else self.plan.mix
-        return sum((line.vcpus for line in mix if line.address.startswith(OWNED)), Decimal(0))
+        owned = [line for line in (self.plan.mix if self.plan else ()) if line.address.startswith(OWNED)]
+        if self.together is None:
+            return sum((line.vcpus for line in owned), Decimal(0))
+        return sum((line.vcpus for line in owned if not line.option.floats), self.together[2])
 
     @property
     def bought_vcpus(self) -> Decimal:

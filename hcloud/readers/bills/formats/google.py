@@ -37,7 +37,7 @@ _COMMITMENT = re.compile(r"(?P<flexible>Commitment - dollar based)?.*for (?P<yea
 _COMMITTED = re.compile(r"Commitment v\d: (?P<what>.*?)(?: running)? in .*", re.IGNORECASE)
 _COMMITTED_PART = re.compile(r"(?P<series>.*?) ?(?:AMD |Arm )?(?:Cpu|Ram)")
 _SHARED_CORES = {"e2-micro": 0.25, "e2-small": 0.5, "e2-medium": 1.0}
-"""The vCPUs that Google charges of machines with a shared core; their label has the two that they may use for a while."""
+"""The vCPUs that Google charges of machines with a shared core; their label has the two that they use in bursts."""
 _PER = {"hour": 1.0, "hours": 1.0, "h": 1.0, "second": 1 / 3600, "seconds": 1 / 3600}
 _PER_MEMORY = {"gibibyte hour": 1.0, "byte-seconds": 1 / 3600 / 2**30, "gibibyte second": 1 / 3600}
 _VCPUS, _MEMORY = "vCPUs", "memory"

@@ -89,7 +89,10 @@ def _priced(
     dollars = {} if joint is None else joint.dollars(held)
     for use, plan in zip(basis.kinds, plans, strict=True):
         of_all = dollars.get(use.kind)
-        yield plan if of_all is None or plan.plan is None else replace(plan, together=(of_all.now, of_all.saved))
+        if of_all is None or plan.plan is None:
+            yield plan
+        else:
+            yield replace(plan, together=(of_all.now, of_all.saved, of_all.held_vcpus))
 
 
 def plan_kind(loaded: Loaded, now: datetime, progress: Progress = unheard) -> DecidedPlan:
@@ -171,7 +174,9 @@ def _summed(basis: BillBasis, plans: Sequence[KindPlan], now: datetime) -> BillP
     bill = basis.bill
     unplanned: dict[str, Decimal] = {}
     for one in basis.found.unplanned:
-        unplanned[f"{one.name}: {one.why}"] = _monthly(one.cost, bill)
+        rented = format_money(_monthly(one.cost - one.covered, bill))
+        part = f" ({rented} of it on demand)" if one.covered else ""
+        unplanned[f"{one.name}{part}: {one.why}"] = _monthly(one.cost, bill)
     if basis.small:
         small = sum((use.cost for use in basis.small), Decimal(0))
         least = f"{basis.loaded.config.bill.least_share:.1%}"
