@@ -92,11 +92,21 @@ class WayToBuy:
 
 
 @dataclass(frozen=True, slots=True)
+class LongerTerm:
+    """What the same purchases for ``years`` would save more, in dollars a month while they run, and their cash due."""
+
+    years: int
+    saved: Decimal
+    upfront: Decimal
+
+
+@dataclass(frozen=True, slots=True)
 class BillPlan:
     """The plans of a bill's kinds, the largest first. ``source`` is what names the bill on the command line; ``spot``
     and ``unplanned`` (by reason) are dollars a month that no plan is made for; ``held_of_unknown_end`` and
     ``held_unused`` name commitments, ``held_ends`` says when those end whose end the bill says, the first first;
-    ``missing_days`` are those that the bill has nothing of, which ``hours`` does not count."""
+    ``missing_days`` are those that the bill has nothing of, which ``hours`` does not count; ``accounts`` is how many
+    use the machines that something is bought for, ``longer`` what a term beyond the horizon would save."""
 
     tool_version: str
     generated_at: datetime
@@ -119,6 +129,8 @@ class BillPlan:
     warnings: tuple[str, ...]
     held_ends: tuple[tuple[date, str], ...] = ()
     missing_days: int = 0
+    accounts: int = 0
+    longer: LongerTerm | None = None
 
     @property
     def is_short(self) -> bool:

@@ -423,7 +423,7 @@ def test_what_cannot_be_planned_is_told_with_its_dollars() -> None:
         covered_cost={COMPUTE_PLAN: Decimal(488)},
     )
     reserved = BilledCommitment(
-        "ri-9", AWS, PurchaseOption.RESERVED, "1", "us-east-1", "zz9", "zz9.large", Decimal(1), Decimal(900), Decimal(900)
+        "ri-9", AWS, PurchaseOption.RESERVED, "1", "us-east-1", "zz9", "zz9.large", Decimal(1), *[Decimal(900)] * 2
     )  # fmt: skip
     made = planned(bill(used("m5.large", 50 * FLAT), used("zz9.large", FLAT), lambdas, commitments=(reserved,)))
     assert made.unplanned == {
@@ -561,8 +561,19 @@ def said_of(made: BillPlan) -> list[str]:
 
 
 def test_a_bill_too_short_to_buy_from_says_so_first() -> None:
-    day = replace(bill(used("m5.large", 10 * FLAT[:24])), hours=24)
-    first, *rest = said_of(planned(day))
+    """And what three years would save, and that accounts are taken to share."""
+    m5 = used("m5.large", 6 * FLAT[:24]), used("m5.large", 4 * FLAT[:24], account="2")
+    made = planned(replace(bill(*m5), hours=24))
+    first, *rest = said_of(made)
+    line, *_ = only(made).purchases
+    place = AWS, "us-east-1", "m5.large", line.option
+    paid = BOOK.offers[OfferKey(*place, 1, line.payment)]
+    least = min((BOOK.offers[OfferKey(*place, 3, p)] for p in Payment), key=lambda offer: offer.effective_hourly)
+    assert made.longer is not None
+    assert made.longer.saved == pytest.approx((paid.effective_hourly - least.effective_hourly) * 10 * 730)
+    assert made.longer.upfront == pytest.approx(least.upfront * 10)
+    assert any("for 3 years" in text and "--horizon 3y" in text for text in rest)
+    assert any("what is bought is for 2 accounts together" in text for text in rest)
     assert "is too short for commitments" in first
     assert not any("too short" in text for text in rest)
 
