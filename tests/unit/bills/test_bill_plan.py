@@ -423,8 +423,17 @@ def test_what_cannot_be_planned_is_told_with_its_dollars() -> None:
         covered_cost={COMPUTE_PLAN: Decimal(488)},
     )
     reserved = BilledCommitment(
-        "ri-9", AWS, PurchaseOption.RESERVED, "1", "us-east-1", "zz9", "zz9.large", Decimal(1), *[Decimal(900)] * 2
-    )  # fmt: skip
+        "ri-9",
+        AWS,
+        PurchaseOption.RESERVED,
+        "1",
+        "us-east-1",
+        "zz9",
+        "zz9.large",
+        Decimal(1),
+        Decimal(900),
+        Decimal(900),
+    )
     made = planned(bill(used("m5.large", 50 * FLAT), used("zz9.large", FLAT), lambdas, commitments=(reserved,)))
     assert made.unplanned == {
         "aws/us-east-1/zz9.large: the price book knows no type zz9.large": Decimal(730),
