@@ -31,7 +31,10 @@ def longer_term(plans: Sequence[KindPlan], book: PriceBook, terms: Mapping[str, 
     for plan in plans:
         of = terms[plan.name]
         for line in plan.purchases:
-            bought = book.offers[_key(line, of, line.term_years, line.payment)]
+            bought = book.offers.get(_key(line, of, line.term_years, line.payment))
+            if bought is None:  # sold in a zone alone
+                upfront += line.upfront
+                continue
             keys = (_key(line, of, years, payment) for payment in of.payments if years in of.years)
             sold = (book.offers[key] for key in keys if key in book.offers)
             offer = min((bought, *sold), key=lambda o: o.effective_hourly)
