@@ -21,8 +21,8 @@ class KindPlan:
     without and with what the plan buys; ``at_worst`` is how
     much more ``after`` may be because a daily bill does not say in which hours machines ran. ``history_hours`` are the
     hours that it was planned from, and ``said`` what a user should know of them. Where commitments float between kinds,
-    ``together`` is ``now`` and what the plan saves (of other kinds too) by all kinds together; the plan's own figures
-    divide such commitments in fixed shares.
+    ``together`` is ``now``, what the plan saves (of other kinds too), and the vCPUs that such commitments cover, by all
+    kinds together; the plan's own figures divide such commitments in fixed shares.
     """
 
     name: str
@@ -38,7 +38,7 @@ class KindPlan:
     history_hours: int = 0
     at_worst: Decimal = Decimal(0)
     said: tuple[str, ...] = ()
-    together: tuple[Decimal, Decimal] | None = None
+    together: tuple[Decimal, Decimal, Decimal] | None = None
 
     @property
     def now(self) -> Decimal:
@@ -67,8 +67,10 @@ class KindPlan:
     @property
     def held_vcpus(self) -> Decimal:
         """vCPUs of the commitments that are held."""
-        mix = () if self.plan is None else self.plan.mix
-        return sum((line.vcpus for line in mix if line.address.startswith(OWNED)), Decimal(0))
+        owned = [line for line in (self.plan.mix if self.plan else ()) if line.address.startswith(OWNED)]
+        if self.together is None:
+            return sum((line.vcpus for line in owned), Decimal(0))
+        return sum((line.vcpus for line in owned if not line.option.floats), self.together[2])
 
     @property
     def bought_vcpus(self) -> Decimal:
@@ -90,11 +92,21 @@ class WayToBuy:
 
 
 @dataclass(frozen=True, slots=True)
+class LongerTerm:
+    """What the same purchases for ``years`` would save more, in dollars a month while they run, and their cash due."""
+
+    years: int
+    saved: Decimal
+    upfront: Decimal
+
+
+@dataclass(frozen=True, slots=True)
 class BillPlan:
     """The plans of a bill's kinds, the largest first. ``source`` is what names the bill on the command line; ``spot``
     and ``unplanned`` (by reason) are dollars a month that no plan is made for; ``held_of_unknown_end`` and
     ``held_unused`` name commitments, ``held_ends`` says when those end whose end the bill says, the first first;
-    ``missing_days`` are those that the bill has nothing of, which ``hours`` does not count."""
+    ``missing_days`` are those that the bill has nothing of, which ``hours`` does not count; ``accounts`` is how many
+    use the machines that something is bought for, ``longer`` what a term beyond the horizon would save."""
 
     tool_version: str
     generated_at: datetime
@@ -117,6 +129,8 @@ class BillPlan:
     warnings: tuple[str, ...]
     held_ends: tuple[tuple[date, str], ...] = ()
     missing_days: int = 0
+    accounts: int = 0
+    longer: LongerTerm | None = None
 
     @property
     def is_short(self) -> bool:

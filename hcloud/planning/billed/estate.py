@@ -12,6 +12,7 @@ from hcloud.model.catalog import Offer, Payment, Provider, PurchaseOption
 from hcloud.planning.fleets.candidates import Candidate
 from hcloud.planning.fleets.fleet import Holding, instances_needed, rent
 from hcloud.planning.forecasting.forecast import Forecast
+from hcloud.planning.forecasting.rising import HOURS_PER_WEEK
 
 if TYPE_CHECKING:
     from hcloud.model.workload import Floats
@@ -129,8 +130,22 @@ class BilledEstate:
         left, used, rooms = self._played(bought)
         rented = tuple(kind.rented(machines) for kind, machines in zip(self.kinds, left, strict=True))
         idle = self._idle(used, [float(room.sum()) for room in rooms])
-        of_all, of_idle = (tuple((dollars * self.step_hours).tolist()) for dollars in (used.sum(axis=0), idle))
+        of_all, of_idle = (tuple((dollars.sum(axis=0) * self.step_hours).tolist()) for dollars in (used, idle))
         return EstateCosts(rented, of_all, of_idle, sum(float(p.holding.cost) for p in bought))
+
+    def held(self) -> list[float]:
+        """How many machines of each kind what is held that floats serves before purchases, what is idle of it included,
+        in the mean of the first week."""
+        week = max(round(HOURS_PER_WEEK / self.step_hours), 1)
+        kinds = tuple(replace(kind, machines=kind.machines[:week]) for kind in self.kinds)
+        now = replace(self, kinds=kinds, pools=tuple(replace(p, dollars=p.dollars[:week]) for p in self.pools))
+        _, used, rooms = now._played(())
+        machines = [0.0] * len(self.kinds)
+        for dollars, pool in zip(used + now._idle(used, [float(room.sum()) for room in rooms]), now.pools, strict=True):
+            steps = max(int(np.count_nonzero(pool.dollars)), 1)
+            for kind, rate in pool.rates.items():
+                machines[kind] += float(dollars[kind]) / rate / steps
+        return machines
 
     def used(self, bought: Sequence[KindPurchase]) -> dict[Term, Floats]:
         """What each kind uses of what floats of purchases, by its term, in dollars an hour summed over the steps."""
@@ -154,10 +169,11 @@ class BilledEstate:
     def _idle(self, used: Floats, rooms: Sequence[float]) -> Floats:
         """What each kind bears of what is idle: of each commitment in proportion to what it uses of it, or, where no
         kind does, to what a machine of it would."""
-        idle = np.zeros(len(self.kinds))
-        for taken, room, pool in zip(used, rooms, self.pools, strict=False):
+        idle = np.zeros((len(self.pools), len(self.kinds)))
+        for number, (taken, room, pool) in enumerate(zip(used, rooms, self.pools, strict=False)):
             weights = taken if taken.any() else np.array([pool.rates.get(n, 0.0) for n in range(len(self.kinds))])
-            idle += weights * (room / weights.sum()) if weights.any() else 0.0
+            if weights.any():
+                idle[number] = weights * (room / weights.sum())
         return idle
 
     def beside_bound(self, bought: Sequence[KindPurchase]) -> list[Floats]:

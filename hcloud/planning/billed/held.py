@@ -264,7 +264,7 @@ def _free(held: BilledCommitment, bill: Bill) -> tuple[float, float]:
 def _why_unused(held: BilledCommitment, kinds: Sequence[KindUse]) -> str:
     if _is_unknown(held):
         return "it covered nothing, and the bill does not say what it is for"
-    if held.option in FLOATING and not any(use.covered_vcpu_hours(held.option) for use in kinds) and held.used:
+    if held.used and not any(use.covered_vcpu_hours(held.option) for use in kinds if _covers(held, use.kind)):
         return "it covers what is not planned here"
     return "no machine that it covered runs any more"
 

@@ -107,11 +107,12 @@ class KindUse:
 
 @dataclass(frozen=True, slots=True)
 class Unplanned:
-    """Usage that no plan is made for, and why."""
+    """Usage that no plan is made for, what it cost (``covered`` of that under commitments), and why."""
 
     name: str
     cost: Decimal
     why: str
+    covered: Decimal = Decimal(0)
 
 
 def kinds_of(bill: Bill, types: Types) -> tuple[tuple[KindUse, ...], tuple[Unplanned, ...]]:
@@ -201,7 +202,8 @@ def _any_of(used: BilledUsage, types: Types) -> str:
 def _unplanned(used: BilledUsage, types: Types) -> Unplanned:
     kind = used.kind
     if kind.service is not Service.INSTANCES:
-        return Unplanned(f"{kind.provider}/{kind.region}/{kind.service}", used.cost, "only machines are planned for")
+        name, covered = f"{kind.provider}/{kind.region}/{kind.service}", sum(used.covered_cost.values(), Decimal(0))
+        return Unplanned(name, used.cost, "only machines are planned for; savings plans cover it too", covered)
     if not any(provider == kind.provider for provider, _ in types):
         return Unplanned(f"{kind.provider}/{kind.region}", used.cost, "the price book has no prices of this region")
     what = kind.instance_type or kind.family or "machines without a type"
@@ -210,8 +212,8 @@ def _unplanned(used: BilledUsage, types: Types) -> Unplanned:
 
 
 def _summed(left: Iterable[Unplanned]) -> Iterator[Unplanned]:
-    costs: dict[tuple[str, str], Decimal] = defaultdict(Decimal)
+    sums: dict[tuple[str, str], Unplanned] = {}
     for one in left:
-        costs[one.name, one.why] += one.cost
-    for (name, why), cost in sorted(costs.items(), key=lambda x: (-x[1], x[0])):
-        yield Unplanned(name, cost, why)
+        same = sums.get((one.name, one.why), Unplanned(one.name, Decimal(0), one.why))
+        sums[one.name, one.why] = replace(same, cost=same.cost + one.cost, covered=same.covered + one.covered)
+    yield from sorted(sums.values(), key=lambda one: (-one.cost, one.name, one.why))

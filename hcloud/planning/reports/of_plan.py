@@ -156,11 +156,11 @@ def _owned(plan: Plan, line: MixLine, offer: Offer, at: tuple[str, int, Offer]) 
 
 
 def _planned(plan: Plan, line: MixLine, at: tuple[str, int, Offer]) -> _PlannedLine:
-    if not line.option.is_commitment:
-        return _PlannedLine(line, *at, line.monthly, Decimal(0), Decimal(0))
-    term = line.term_years * HOURS_PER_YEAR
     # The plan spreads a term over its horizon; a month's own share is that of the term
-    monthly = line.monthly if term == plan.horizon_hours else line.total * HOURS_PER_MONTH / term
+    term = line.term_years * HOURS_PER_YEAR if line.option.is_commitment else plan.horizon_hours
+    monthly = line.total * HOURS_PER_MONTH / term  # what is rounded by the month does not add up to the plan's cents
+    if not line.option.is_commitment:
+        return _PlannedLine(line, *at, monthly, Decimal(0), Decimal(0))
     return _PlannedLine(line, *at, monthly, line.upfront, (line.total - line.upfront) * HOURS_PER_MONTH / term)
 
 

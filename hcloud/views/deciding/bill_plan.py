@@ -130,6 +130,17 @@ def _notes(made: BillPlan) -> Iterator[str]:
     fell = [kind for kind in made.kinds if kind.said and kind.plan is not None]
     for kind in fell[:SHOWN_REASONS]:
         yield f"{kind.name}: {'; '.join(kind.said)}"
+    if (longer := made.longer) is not None:
+        paid = f", {format_money(longer.upfront)} upfront," if longer.upfront else ""
+        yield (
+            f"the same purchases for {longer.years} years{paid} would save {format_money(longer.saved)}/month more, if "
+            f"the machines run that long: plan with --horizon {longer.years}y"
+        )
+    if made.accounts > 1:
+        yield (
+            f"what is bought is for {made.accounts:,} accounts together: where accounts, projects or subscriptions do "
+            "not share commitments, plan an export of each alone"
+        )
     yield from _ends(made)
     if made.later:
         more = sum((line.upfront for line in made.later), Decimal(0))

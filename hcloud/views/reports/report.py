@@ -171,6 +171,9 @@ def _commitment_figures(found: Sequence[CommitmentUse], at: datetime) -> Figures
             )
         )
     names = ("commitment", "kind", "count", "used", "covered", "amortised", "unused", "billed", "ends", "days left")
+    if all(u.holding.option in u.holding.id and u.holding.instance_type in u.holding.id for u in found):
+        # The names of planned ones say it
+        return Figures((names[0], *names[2:]), [(row[0], *row[2:]) for row in rows], frozenset((1, 2, 3, 4, 5, 6, 8)))
     return Figures(names, rows, frozenset((2, 3, 4, 5, 6, 7, 9)))
 
 

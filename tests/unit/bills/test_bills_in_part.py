@@ -190,6 +190,13 @@ def machine_of_google(name: str, cores: int, row: Row) -> Row:
     }  # fmt: skip
 
 
+def test_a_shared_core_counts_as_the_part_that_is_charged(tmp_path: Path) -> None:
+    """Two e2-small: half a vCPU each by the bill, two each by their label."""
+    line = of_google("E2 Instance Core running in Americas", "0.0218", 1.0)
+    (used,) = read_bill(as_objects([machine_of_google("e2-small", 2, line)], tmp_path / "google.jsonl")).usage
+    assert (used.kind.instance_type, used.hours.tolist()) == ("e2-small", [2.0])
+
+
 def test_committed_vcpus_and_memory_are_used_and_borne_apart(tmp_path: Path) -> None:
     """16 vCPUs and 64 GiB of N2 are committed; machines of 8 vCPUs use half of the ones, with 32 GiB and 32 GiB all of
     the other. A correction with a credit of its own is no use."""

@@ -36,6 +36,8 @@ _NAMED = {"compute-optimized": "c2", "memory-optimized": "m1", "custom": "n1", "
 _COMMITMENT = re.compile(r"(?P<flexible>Commitment - dollar based)?.*for (?P<years>\d) years?", re.IGNORECASE)
 _COMMITTED = re.compile(r"Commitment v\d: (?P<what>.*?)(?: running)? in .*", re.IGNORECASE)
 _COMMITTED_PART = re.compile(r"(?P<series>.*?) ?(?:AMD |Arm )?(?:Cpu|Ram)")
+_SHARED_CORES = {"e2-micro": 0.25, "e2-small": 0.5, "e2-medium": 1.0}
+"""The vCPUs that Google charges of machines with a shared core; their label has the two that they use in bursts."""
 _PER = {"hour": 1.0, "hours": 1.0, "h": 1.0, "second": 1 / 3600, "seconds": 1 / 3600}
 _PER_MEMORY = {"gibibyte hour": 1.0, "byte-seconds": 1 / 3600 / 2**30, "gibibyte second": 1 / 3600}
 _VCPUS, _MEMORY = "vCPUs", "memory"
@@ -89,7 +91,7 @@ def use_of_google(texts: Texts) -> BillLine:
     name, cores = labels.get(_SPEC, ""), labels.get(_CORES, "")
     family = _series(sku)
     if name and cores.isdecimal() and int(cores) and CLOUDS[Provider.GCP].names.pattern.fullmatch(name):
-        family, per = family_of(Provider.GCP, name), 0.0 if memory else per / int(cores)
+        family, per = family_of(Provider.GCP, name), 0.0 if memory else per / _SHARED_CORES.get(name, int(cores))
     else:
         name = ""
     tenancy = "host" if sku["host"] else "shared"

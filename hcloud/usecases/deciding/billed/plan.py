@@ -17,14 +17,15 @@ from hcloud.model.catalog import OfferKey, PurchaseOption
 from hcloud.model.plans.bill_plan import BillPlan, KindPlan
 from hcloud.planning.billed.cautions import of_prices, old, told_apart, uncommitted
 from hcloud.planning.billed.kinds import KindUse, MachineKind
+from hcloud.planning.billed.longer import LongTerms, longer_term
 from hcloud.planning.billed.worst import at_worst
 from hcloud.planning.decide import ComparedFleets
 from hcloud.planning.fleets.fleet import Holding
 from hcloud.planning.fleets.owned import Owned
 from hcloud.readers.bills.options import is_of_bill
 from hcloud.readers.configuration.config import Loaded
-from hcloud.units import HOURS_PER_MONTH, SECONDS_PER_HOUR, counted, format_money, format_span
-from hcloud.usecases.deciding.billed.basis import BillBasis, basis_of, market_key, question_of
+from hcloud.units import HOURS_PER_MONTH, HOURS_PER_YEAR, SECONDS_PER_HOUR, counted, format_money, format_span
+from hcloud.usecases.deciding.billed.basis import BillBasis, basis_of, market_key, market_of, question_of
 from hcloud.usecases.deciding.billed.together import TogetherKinds, together
 from hcloud.usecases.deciding.plan import Beside, DecidedPlan, compared_for, plan_for
 from hcloud.usecases.progress import Progress, part_of, unheard
@@ -89,7 +90,10 @@ def _priced(
     dollars = {} if joint is None else joint.dollars(held)
     for use, plan in zip(basis.kinds, plans, strict=True):
         of_all = dollars.get(use.kind)
-        yield plan if of_all is None or plan.plan is None else replace(plan, together=(of_all.now, of_all.saved))
+        if of_all is None or plan.plan is None:
+            yield plan
+        else:
+            yield replace(plan, together=(of_all.now, of_all.saved, of_all.held_vcpus))
 
 
 def plan_kind(loaded: Loaded, now: datetime, progress: Progress = unheard) -> DecidedPlan:
@@ -171,7 +175,9 @@ def _summed(basis: BillBasis, plans: Sequence[KindPlan], now: datetime) -> BillP
     bill = basis.bill
     unplanned: dict[str, Decimal] = {}
     for one in basis.found.unplanned:
-        unplanned[f"{one.name}: {one.why}"] = _monthly(one.cost, bill)
+        rented = format_money(_monthly(one.cost - one.covered, bill))
+        part = f" ({rented} of it on demand)" if one.covered else ""
+        unplanned[f"{one.name}{part}: {one.why}"] = _monthly(one.cost, bill)
     if basis.small:
         small = sum((use.cost for use in basis.small), Decimal(0))
         least = f"{basis.loaded.config.bill.least_share:.1%}"
@@ -198,7 +204,23 @@ def _summed(basis: BillBasis, plans: Sequence[KindPlan], now: datetime) -> BillP
         tuple(_warnings(basis, plans, now)),
         tuple(_ends(basis, now)),
         basis.found.missing_days,
+        _accounts(basis, plans),
+        longer_term(plans, basis.book, {use.kind.name: _terms(basis, use) for use in basis.kinds}),
     )
+
+
+def _accounts(basis: BillBasis, plans: Sequence[KindPlan]) -> int:
+    """How many accounts use the machines that something is bought for."""
+    bought = (use for use, plan in zip(basis.kinds, plans, strict=True) if plan.purchases)
+    return len({used.kind.account for use in bought for used in use.usage})
+
+
+def _terms(basis: BillBasis, use: KindUse) -> LongTerms:
+    """The terms beyond the horizon that may be bought for a kind, and how they may be paid."""
+    market, horizon = market_of(basis.loaded, use.kind), basis.loaded.config.settings().outlook.horizon_hours
+    assert market is not None, "kinds outside the markets were left out"
+    beyond = tuple(years for years in market.terms if years * HOURS_PER_YEAR > horizon)
+    return LongTerms(beyond, market.payments, use.kind.os, use.kind.tenancy)
 
 
 def _ends(basis: BillBasis, now: datetime) -> Iterator[tuple[date, str]]:

@@ -33,10 +33,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class KindDollars:
-    """Dollars a month of a kind: as things are, and what its purchases save, of other kinds too."""
+    """Dollars a month of a kind: as things are, and what its purchases save, of other kinds too; and the vCPUs of it
+    that what is held that floats covers as things are."""
 
     now: Decimal
     saved: Decimal
+    held_vcpus: Decimal
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +84,13 @@ class TogetherKinds:
         """What each kind costs as things are, and what the purchases for it save beside those for the kinds before."""
         before = self.estate.costs(())
         found, bought, now = {}, list[KindPurchase](), before.total
-        month = HOURS_PER_MONTH / self._hours
+        month, held_machines = HOURS_PER_MONTH / self._hours, self.estate.held()
         for number, kind in enumerate(self.names):
             bought += [self._purchase(number, holding) for holding in held.get(kind, ())]
             then = self.estate.costs(bought).total
             alone = before.rented[number] + before.used[number] + before.idle[number] + self._bound(number)
-            found[kind] = KindDollars(_cents(alone * month), _cents((now - then) * month))
+            vcpus = held_machines[number] * float(self.compared[number].optimum.types[0].capacity[0])
+            found[kind] = KindDollars(_cents(alone * month), _cents((now - then) * month), Decimal(f"{vcpus:.4f}"))
             now = then
         return found
 
