@@ -21,7 +21,7 @@ $ hcloud demo --no-measure
 
 def main() -> None:
     """Run it and write what it printed."""
-    environment = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1", "HYC_PRICES": str(PAGE.with_name("none"))}
+    environment = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1"}
     words = [sys.executable, "-m", "hcloud", "demo", "--no-measure", "--no-input"]
     told = subprocess.run(words, env=environment, capture_output=True, text=True, check=True).stdout
     PAGE.write_text(f"{HEAD}{told.rstrip()}\n```\n", encoding="utf-8")
