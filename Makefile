@@ -15,7 +15,7 @@ PYTEST := $(BIN)/pytest -n $(WORKERS) --dist worksteal
 run: $(VENV)/.run  ## plan the bundled example: six weeks of jobs, enough for a term of a year
 	$(BIN)/hcloud plan --file examples/six-weeks/hcloud.yaml
 
-demo: $(VENV)/.run  ## all of it in about a minute, on a cloud in memory
+demo: $(VENV)/.run  ## all of it in half a minute, on a cloud in memory
 	$(BIN)/hcloud demo
 
 # Linters run beside the tests at a lower priority: at the lowest they ended two minutes after the tests.

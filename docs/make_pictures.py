@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import shutil
 from datetime import UTC, datetime
 from pathlib import Path
@@ -37,6 +38,7 @@ WIDTH = 100
 
 def main() -> None:
     """Write plan.png (the example's plan on a terminal), page-*.png, day.png, research/front.png and compare.png."""
+    os.environ["HYC_PRICES"] = str(HERE / "none")
     draw_plan()
     simulated = simulated_plan()
     draw_front(simulated)

@@ -125,7 +125,9 @@ def live(cloud: str, folder: Path) -> list[str]:
 
 def _live(cloud: str, folder: Path, lines: list[str]) -> None:
     with fake(cloud) as exported:
-        life = Life(cloud, folder, {**exported, "HYC_PRICES__MAX_AGE": "10y"}, lines)
+        life = Life(
+            cloud, folder, {**exported, "HYC_PRICES": str(folder / "none"), "HYC_PRICES__MAX_AGE": "10y"}, lines
+        )
         (folder / "trace.csv").write_text(trace(), encoding="utf-8")
         life.run("init --workload trace.csv")
         (folder / "hcloud.yaml").write_text(config(cloud), encoding="utf-8")

@@ -54,7 +54,14 @@ def screens(commands: Sequence[str], folder: Path, added: Mapping[str, str]) -> 
     (tools / "hcloud").chmod(0o755)
     (work / "examples").symlink_to(ROOT / "examples")
     path = f"{tools}{os.pathsep}{os.environ['PATH']}"
-    environment = {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), "COLUMNS": "100", **added}
+    environment = {
+        **os.environ,
+        "PATH": path,
+        "PYTHONPATH": str(ROOT),
+        "COLUMNS": "100",
+        "HYC_PRICES": str(folder / "prices"),
+        **added,
+    }
     for command in commands:
         words = ["sh", "-c", f"exec 2>&1; {command}"]
         done = subprocess.run(words, cwd=work, env=environment, capture_output=True, text=True, check=False)

@@ -142,7 +142,11 @@ def _calls(cloud: str) -> Iterator[str]:
     yield from (f"| `{o.name}` | `{o.permission}` | {price_of(cloud, o)} |" for o in found if o.changes)
     yield from ("", "Reading requests and their permissions:", "")
     yield from (f"- `{o.name}`: `{o.permission}`" for o in found if not o.changes)
-    yield from ("", f"`hcloud pricing refresh --provider {cloud}` reads published prices from `{PRICES[cloud]}`.", "")
+    yield from (
+        "",
+        f"`hcloud pricing refresh --provider {cloud} --region REGION` reads published prices from `{PRICES[cloud]}`.",
+        "",
+    )
 
 
 def _permissions(cloud: str) -> Iterator[str]:

@@ -34,10 +34,11 @@ app = Verb()
 def decide(
     ctx: typer.Context,
     strategy: Annotated[
-        str | None, typer.Option(help="SR, OdF, OdM, HF, HM or a file (default: from the journal).")
+        str | None,
+        typer.Option("--strategy", "-s", help="SR, OdF, OdM, HF, HM, HC or a file (default: from the journal)."),
     ] = None,
     pool: Annotated[int, typer.Option(min=0, max=1_000_000, help="Reserved servers.")] = 0,
-    provider: Annotated[str | None, typer.Option(help="aws, gcp or azure (default: the types of the thesis).")] = None,
+    provider: Annotated[str | None, typer.Option(help="aws, gcp or azure (default: the study's own cloud).")] = None,
     region: Annotated[str | None, typer.Option(help="The provider's region.")] = None,
     family: Annotated[list[str] | None, typer.Option(help="Allowed family pattern; may be repeated.")] = None,
     cloud: Annotated[

@@ -81,7 +81,9 @@ def run(
         typer.Option("--columns", help="Map column names of JOBS: id=name,cores=vcpus; others are not read."),
     ] = None,
     engine: Annotated[str, typer.Option(help="What runs jobs: local, slurm, or none.")] = "local",
-    strategy: Annotated[str | None, typer.Option("--strategy", "-s", help="SR, OdF, OdM, HF, HM or a file.")] = None,
+    strategy: Annotated[
+        str | None, typer.Option("--strategy", "-s", help="SR, OdF, OdM, HF, HM, HC or a file.")
+    ] = None,
     placement: Annotated[
         str | None, typer.Option(help="Which server of a pool: greedy, least-loaded, tarcil ... or a file.")
     ] = None,

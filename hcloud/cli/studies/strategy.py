@@ -32,7 +32,7 @@ def list_(
 def show(
     ctx: typer.Context,
     *,
-    name: Annotated[str, typer.Argument(help="SR, OdF, OdM, HF, HM, harvest or the path of a file.")],
+    name: Annotated[str, typer.Argument(help="SR, OdF, OdM, HF, HM, HC, harvest or the path of a file.")],
     placement: Annotated[str | None, typer.Option(help="With another placement, for example tarcil.")] = None,
     shown: Printed,
 ) -> None:

@@ -68,7 +68,7 @@ def sweep(
         list[str] | None, typer.Option(help="KEY=VALUE,VALUE...; repeated for every combination of several keys.")
     ] = None,
     strategy: Annotated[
-        str | None, typer.Option(help="Names or files, separated by commas (default: all six).")
+        str | None, typer.Option("--strategy", "-s", help="Names or files, separated by commas (default: all six).")
     ] = None,
     placement: Placements = None,
     admission: Admissions = None,

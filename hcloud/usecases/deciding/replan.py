@@ -30,8 +30,6 @@ from hcloud.usecases.live.held import with_held
 from hcloud.usecases.workloads.journals import jobs_of_journal
 from hcloud.usecases.workloads.sources import within
 
-NO_PRICES = "--replan recommends commitments, and machines of this computer have no prices"
-
 
 def window_asked(text: str, flag: str) -> float:
     """The seconds of ``28d``; UsageError for anything else, with the flag that it was given to."""
@@ -57,7 +55,10 @@ class Replanner:
 
     def __post_init__(self) -> None:
         if self.here.is_local:
-            raise UsageError(NO_PRICES, hint="leave it out, or name a cloud: --cloud aws|gcp|azure|fake")
+            raise UsageError(
+                "replanning recommends commitments, and machines of this computer have no prices",
+                hint="name a cloud (--cloud aws|gcp|azure|fake), or run without --replan",
+            )
 
     def __call__(self, now: float) -> CommitmentsAdvised:
         """What a plan made ``now`` would buy beside what is held; why there is none where it cannot be made."""

@@ -199,7 +199,7 @@ def open_stream(
                 return replace(opened, gone_on=replace(opened.gone_on, untold=untold))
             return opened
     if setup is None:
-        raise UsageError("a new stream needs --strategy", hint="SR, OdF, OdM, HF, HM or the path of a file")
+        raise UsageError("a new stream needs --strategy", hint="SR, OdF, OdM, HF, HM, HC or the path of a file")
     session = ControlSession(setup, kernels)
     if path is None:
         return OpenedStream(DecisionStream(session))

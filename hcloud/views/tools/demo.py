@@ -60,8 +60,8 @@ def show_closing(terminal: Terminal, facts: DemoTotals, seconds: float, kept: Pa
     terminal.show(
         "",
         Text("What the fake cloud's own ledger says", style="bold cyan"),
-        f"{facts.wanted} machines were wanted and {facts.launched} ever existed, in spite of the kill; "
-        f"{facts.standing} stand. {counted(facts.bought, 'commitment')} bought, "
+        f"{facts.wanted} machines were wanted and {facts.launched} launched, in spite of the kill; "
+        f"{facts.standing} are running. {counted(facts.bought, 'commitment')} bought, "
         f"{counted(facts.changes, 'request')} that changed something. ${facts.reported:,} were reported as billed, "
         f"and the fake's own bill, which shares no code with the report, says ${facts.billed:,}. Nothing is left. It "
         f"took {seconds:.0f} s.",

@@ -38,6 +38,12 @@ def test_no_verb_and_no_option_lacks_help() -> None:
     assert lacking == []
 
 
+def test_strategies_have_their_short_flag_in_every_verb() -> None:
+    options = [(path, p.opts) for path, command in verbs() for p in command.params if "--strategy" in p.opts]
+    assert len(options) > 5
+    assert [path for path, opts in options if "-s" not in opts] == []
+
+
 def test_every_verb_has_an_example_below_its_help() -> None:
     runs = {path: command for path, command in verbs() if not getattr(command, "commands", None)}
     assert [path for path in runs if path not in EXAMPLES] == []

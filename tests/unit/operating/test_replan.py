@@ -233,8 +233,8 @@ def test_on_demand_it_is_a_verb_with_a_line_of_json(tmp_path: Path, capsys: pyte
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["replan", "--cloud", "local"], "machines of this computer have no prices"),
-        (["run", "--cloud", "local", "--replan", "28d"], "machines of this computer have no prices"),
+        (["replan", "--cloud", "local"], "error: replanning recommends commitments, and machines of this computer"),
+        (["run", "--cloud", "local", "--replan", "28d"], "name a cloud (--cloud aws|gcp|azure|fake), or run without"),
         (["run", "--replan", "a month"], "'a month' is not a duration"),
         (["run", "--replan", "10min"], "--replan 10min: an hour of demand is the least"),
         (["replan", "--window", "-1d"], "error: --window: '-1d' is not a duration"),
