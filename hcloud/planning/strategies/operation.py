@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
 from itertools import pairwise
 
 from hcloud.model.catalog import Offer
@@ -12,9 +13,10 @@ from hcloud.planning.decide import FleetDecision
 from hcloud.planning.fleets.candidates import Candidate
 from hcloud.planning.fleets.evaluate import held_instances, ladder, static_hybrid
 from hcloud.planning.fleets.fleet import instances_needed
-from hcloud.planning.strategies.choice import OperatingTarget, choose
+from hcloud.planning.strategies.choice import OperatingTarget, choose, is_affordable, meets
 
 OWN_RULE, PLANNED, STATIC, REFINED = "its own rule", "the plan's optimum", "the static hybrid's", "beside the best"
+LARGER = "a quarter more"
 BASELINE = "what to compare with"
 SHARES_OF_PEAK = (0.25, 0.5, 0.75, 1.0)
 """Ours: a hybrid is also tried with these parts of the highest demand: arithmetic packs demand perfectly, and where
@@ -46,13 +48,30 @@ def reserves_to_try(candidate: Candidate, decision: FleetDecision, own: int) -> 
     return {count: tried[count] for count in sorted(tried) if count > 0} or {1: "the least there is"}
 
 
+def enlarged(points: Sequence[OperatingPoint], target: OperatingTarget) -> Mapping[str, tuple[int, ...]]:
+    """Of every strategy tried with several reserves whose best is the largest, and misses the target, one a quarter
+    larger; none where the largest costs as much as a point that keeps the target."""
+    kept = min((p.hourly for p in points if meets(p, target) and is_affordable(p, target)), default=Decimal("Infinity"))
+    found: dict[str, tuple[int, ...]] = {}
+    for name, mine in _by_strategy(points):
+        last = mine[-1]
+        if len(mine) > 1 and choose(mine, target) is last and not meets(last, target) and last.hourly < kept:
+            found[name] = (last.reserve + max(last.reserve // 4, 1),)
+    return found
+
+
 def refined(points: Sequence[OperatingPoint], target: OperatingTarget) -> Mapping[str, tuple[int, ...]]:
     """Of every strategy tried with several reserves those halfway between its best one and the next ones."""
     found: dict[str, tuple[int, ...]] = {}
-    for name in dict.fromkeys(p.strategy for p in points):
-        mine = sorted((p for p in points if p.strategy == name), key=lambda p: p.reserve)
+    for name, mine in _by_strategy(points):
         best = mine.index(choose(mine, target))
         beside = [p.reserve for p in mine[max(best - 1, 0) : best + 2]]
         halfway = {(low + high) // 2 for low, high in pairwise(beside)}
         found[name] = tuple(sorted(halfway - {p.reserve for p in mine}))
     return found
+
+
+def _by_strategy(points: Sequence[OperatingPoint]) -> Iterator[tuple[str, list[OperatingPoint]]]:
+    """Every strategy with its points, the smallest reserve first."""
+    for name in dict.fromkeys(p.strategy for p in points):
+        yield name, sorted((p for p in points if p.strategy == name), key=lambda p: p.reserve)

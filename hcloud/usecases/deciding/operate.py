@@ -21,8 +21,10 @@ from hcloud.planning.strategies.choice import OperatingTarget, choose, in_doubt,
 from hcloud.planning.strategies.choice_reasons import how_sure, judged, why
 from hcloud.planning.strategies.operation import (
     BASELINE,
+    LARGER,
     OWN_RULE,
     REFINED,
+    enlarged,
     main_commitment,
     refined,
     reserves_to_try,
@@ -121,12 +123,20 @@ def operate(ground: OperationBasis, advance: Progress) -> Operation:
 def _predict(
     runs: _Runs, candidates: list[StrategyCandidate], wish: OperationSection, target: OperatingTarget, advance: Progress
 ) -> None:
-    """Every candidate at the first seed, then with the reserves beside the best ones at all of ``wish.seeds``, then
-    those that the choice is open between at one more seed after the other, as long as ``wish.runs`` lasts."""
+    """Every candidate at the first seed, there also with larger reserves where the largest misses the target, then
+    with the reserves beside the best ones at all of ``wish.seeds``, then those that the choice is open between at one
+    more seed after the other, as long as ``wish.runs`` lasts."""
     first, last = runs.study.seed, runs.study.seed + wish.seeds
+    strategies = {c.strategy.name: c.strategy for c in candidates}
+
+    def with_reserves(found: Mapping[str, tuple[int, ...]], words: str) -> list[StrategyCandidate]:
+        return [StrategyCandidate(strategies[name], n, words) for name, counts in found.items() for n in counts]
+
     runs.add(candidates, range(first, first + 1), part_of(advance, 0.0, 1 / (1 + wish.seeds)))
-    more, strategies = refined(runs.points(), target), {c.strategy.name: c.strategy for c in candidates}
-    candidates += [StrategyCandidate(s, n, REFINED) for s in strategies.values() for n in more.get(s.name, ())]
+    while (larger := with_reserves(enlarged(runs.points(), target), LARGER)) and runs.count < wish.runs:
+        runs.add(larger, range(first, first + 1), unheard)
+        candidates += larger
+    candidates += with_reserves(refined(runs.points(), target), REFINED)
     runs.add(candidates, range(first, last), part_of(advance, 1 / (1 + wish.seeds), ADDING))
     by_name = {(c.strategy.name, c.reserve): c for c in candidates}
     while doubtful := [by_name[p.strategy, p.reserve] for p in in_doubt(runs.points(), target)]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, fields, replace
 from decimal import Decimal
 from typing import Any
 
@@ -26,6 +26,7 @@ from hcloud.planning.strategies.choice import (
 )
 from hcloud.planning.strategies.choice_reasons import how_sure, judged, why
 from hcloud.planning.strategies.flips_of_target import higher_target, next_best
+from hcloud.planning.strategies.operation import enlarged
 from hcloud.sim.outcomes.interval import Interval
 
 QOS = OperatingTarget(0.9, None)
@@ -46,6 +47,22 @@ def operated(points: list[OperatingPoint], chosen: OperatingPoint) -> Operation:
     figures: dict[str, Any] = dict.fromkeys((f.name for f in fields(Operation) if f.default is MISSING), None)
     told = {"qos_target": QOS.qos, "meets_target": True, "within_budget": True, "baseline": chosen}
     return Operation(**figures | told | {"points": tuple(points), "strategy": chosen.strategy})
+
+
+def test_a_reserve_above_the_peak_is_tried_where_that_of_the_peak_misses_the_target() -> None:
+    """Figures of a cluster's month: HF with 5 servers, the peak, kept 86 %, so that 10 (SR) were bought; 6 keep it."""
+
+    def reserved(name: str, reserve: int, dollars: int, kept: float) -> OperatingPoint:
+        return replace(seeded(name, [dollars], [kept]), reserve=reserve)
+
+    small, peak = reserved("HF", 4, 3198, 0.76), reserved("HF", 5, 3344, 0.86)
+    everything = reserved("SR", 10, 5906, 0.99)
+    assert enlarged([small, peak, everything], QOS) == {"HF": (6,)}
+    assert enlarged([reserved("HF", 8, 3198, 0.76), reserved("HF", 16, 3344, 0.86)], QOS) == {"HF": (20,)}
+    assert enlarged([small, replace(peak, kept_by_seed=(0.763,)), everything], QOS) == {}, "no better than a smaller"
+    assert enlarged([small, peak, reserved("SR", 10, 3300, 0.99)], QOS) == {}, "dearer than what keeps it"
+    assert enlarged([small, peak, reserved("HF", 6, 3723, 0.92)], QOS) == {}, "kept"
+    assert enlarged([small, peak], OperatingTarget(0.9, Decimal(3200))) == {}, "above the budget"
 
 
 def test_a_tenth_of_a_point_inside_the_noise_is_not_worth_565_dollars() -> None:
