@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields, replace
 from decimal import Decimal
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -27,7 +29,10 @@ from hcloud.planning.strategies.choice import (
 from hcloud.planning.strategies.choice_reasons import how_sure, judged, why
 from hcloud.planning.strategies.flips_of_target import higher_target, next_best
 from hcloud.planning.strategies.operation import enlarged
+from hcloud.readers.configuration.config import OperationSection
+from hcloud.readers.strategies import load_strategy
 from hcloud.sim.outcomes.interval import Interval
+from hcloud.usecases.deciding.operate import StrategyCandidate, _predict
 
 QOS = OperatingTarget(0.9, None)
 
@@ -63,6 +68,38 @@ def test_a_reserve_above_the_peak_is_tried_where_that_of_the_peak_misses_the_tar
     assert enlarged([small, peak, reserved("SR", 10, 3300, 0.99)], QOS) == {}, "dearer than what keeps it"
     assert enlarged([small, peak, reserved("HF", 6, 3723, 0.92)], QOS) == {}, "kept"
     assert enlarged([small, peak], OperatingTarget(0.9, Decimal(3200))) == {}, "above the budget"
+
+
+class KeptByReserve:
+    """Runs of which the share of jobs that is kept is known beforehand: by how much is reserved."""
+
+    study = SimpleNamespace(seed=7)
+    KEPT: Mapping[int, float] = {4: 0.76, 5: 0.86, 6: 0.88, 7: 0.93}
+
+    def __init__(self) -> None:
+        self.seeds: dict[tuple[str, int], set[int]] = {}
+
+    @property
+    def count(self) -> int:
+        return sum(map(len, self.seeds.values()))
+
+    def add(self, candidates: Sequence[StrategyCandidate], seeds: Sequence[int], _: object) -> None:
+        for candidate in candidates:
+            self.seeds.setdefault((candidate.strategy.name, candidate.reserve), set()).update(seeds)
+
+    def points(self) -> list[OperatingPoint]:
+        return [
+            replace(seeded(name, [100 * n] * len(seeds), [self.KEPT[n]] * len(seeds)), reserve=n)
+            for (name, n), seeds in self.seeds.items()
+        ]
+
+
+@pytest.mark.parametrize(("most", "tried"), [(200, {4, 5, 6, 7}), (2, {4, 5})])
+def test_reserves_grow_until_one_keeps_the_target_or_no_run_is_left(most: int, tried: set[int]) -> None:
+    runs: Any = KeptByReserve()
+    candidates = [StrategyCandidate(load_strategy("HF"), n, "") for n in (4, 5)]
+    _predict(runs, candidates, OperationSection(seeds=2, runs=most), QOS, lambda _: None)
+    assert runs.seeds == {("HF", n): {7, 8} for n in tried}
 
 
 def test_a_tenth_of_a_point_inside_the_noise_is_not_worth_565_dollars() -> None:
