@@ -69,11 +69,11 @@ def show_plan(plan: Plan, terminal: Terminal, *, frontier: bool = False) -> None
     if plan.operation is None:
         terminal.show(_alternatives_table(plan), "")
         notes = (*plan.reasons, *derived_note(plan), *_spread_out(plan))
-        told = [*fleet_line(plan), *proof(plan), *notes, _if_less(plan), *_risk(plan), *_refused(plan)]
+        told = [*fleet_line(plan), *proof(plan), *notes, *_if_less(plan), *_risk(plan), *_refused(plan)]
     else:
         terminal.show(points_table(plan.operation, every=frontier), "")
         reasons = (*plan.reasons, *derived_note(plan), *_spread_out(plan))
-        told = [*said_of(plan.operation), *proof(plan), *reasons, _if_less(plan), *_refused(plan)[-1:]]
+        told = [*said_of(plan.operation), *proof(plan), *reasons, *_if_less(plan), *_refused(plan)[-1:]]
     terminal.show(*map(point, told))
     for warning in plan.warnings:
         if warning not in first:
@@ -198,13 +198,16 @@ def proof(plan: Plan) -> Iterable[str]:
     yield f"lower bound: no mix of the allowed types in one region is more than {below:.1%} cheaper than this plan"
 
 
-def _if_less(plan: Plan) -> str:
+def _if_less(plan: Plan) -> list[str]:
+    """What the purchases cost at less demand, where there are any."""
+    if not any(line.option.is_commitment for line in plan.mix):
+        return []
     asked = [w for w in plan.what_if if w.all_on_demand]
     if not asked:
-        return "no falls of demand to compare (planning.falls)"
+        return ["no falls of demand to compare (planning.falls)"]
     falls = " / ".join(f"{-float(w.change):.0%}" for w in asked)
     costs = " / ".join(beside(w) for w in asked)
-    return f"if demand falls by {falls}: {costs} than {plan.unbought}"
+    return [f"if demand falls by {falls}: {costs} than {plan.unbought}"]
 
 
 def beside(case: WhatIf) -> str:
@@ -297,7 +300,7 @@ def markdown(plan: Plan) -> Written:
     if plan.operation is not None:
         rows += [BLANK, *markdown_points(plan.operation)]
     said = [*said, *fleet_line(plan)]
-    told = [*said, *proof(plan), *plan.reasons, *derived_note(plan), _if_less(plan), *_risk(plan)]
+    told = [*said, *proof(plan), *plan.reasons, *derived_note(plan), *_if_less(plan), *_risk(plan)]
     rows += [BLANK, *points(told)]
     if plan.changes is not None:
         rows += [BLANK, *changes_markdown(replace(plan.changes, warnings=()))]

@@ -15,7 +15,7 @@ from hcloud.model.plans.operation import Band, OperatingPoint, Operation
 from hcloud.model.plans.plan import Flip, Lever, Plan, WhatIf, reserved_vcpus
 from hcloud.store.plan_file import load_plan
 from hcloud.units import HOURS_PER_MONTH
-from hcloud.views.deciding.plan import beside
+from hcloud.views.deciding.plan import beside, markdown
 from hcloud.views.deciding.plan_charts import demand_picture, falls_picture, use_picture
 from hcloud.views.deciding.plan_charts_costs import cost_picture, front_picture, quality_pictures
 from hcloud.views.deciding.plan_page import pictures, plan_page
@@ -165,6 +165,11 @@ def test_a_plan_that_costs_the_same_at_lower_demand_is_no_cheaper() -> None:
     """'0.0% cheaper than all on demand' was said of what costs exactly that."""
     told = [beside(fall("-0.5", planned, 100_000)) for planned in (100_000, 100_020, 92_000, 134_300)]
     assert told == ["no cheaper", "no cheaper", "8.0% cheaper", "34.3% dearer"]
+
+
+def test_only_what_is_bought_is_compared_at_less_demand(plan: Plan) -> None:
+    rented = replace(plan, mix=tuple(m for m in plan.mix if not m.option.is_commitment))
+    assert ["if demand falls by" in str(markdown(one)) for one in (plan, rented)] == [True, False]
 
 
 def test_courses_cross_where_both_cost_the_same(plan: Plan) -> None:
