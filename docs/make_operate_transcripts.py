@@ -52,7 +52,7 @@ class Transcript:
     def killed(self, words: str, when: int) -> str:
         """Run a controller until the jobs' ledger has so many lines; then it is killed with -9."""
         with self.begun(words) as process:
-            wait_for(lambda: sum(self.ledger().values()) >= when, "too few jobs begin", 60)
+            wait_for(lambda: sum(self.ledger().values()) >= when, "too few jobs begin")
             process.send_signal(signal.SIGKILL)
             printed = process.communicate(timeout=60)[0]
         return self.told(words, printed, process.returncode)
@@ -134,7 +134,7 @@ def on_slurm(home: Path) -> list[str]:
         told.run("hcloud operate status")
         told.say("A new controller continues; after `drain` it finishes all jobs, then terminates all machines:")
         with told.begun(operate) as process:
-            wait_for(lambda: sum(told.ledger().values()) == 2 * len(jobs), "not all jobs end", 120)
+            wait_for(lambda: sum(told.ledger().values()) == 2 * len(jobs), "not all jobs end")
             told.run("hcloud operate drain --no-wait")
             printed = process.communicate(timeout=120)[0]
         told.told(operate, printed, process.returncode)
