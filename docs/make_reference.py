@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -179,7 +179,7 @@ def exit_codes() -> Iterator[str]:
     )
 
 
-PAGES = {
+PAGES: Mapping[str, Callable[[], Iterable[str]]] = {
     "commands.md": commands,
     "configuration.md": configuration,
     "exit-codes.md": exit_codes,

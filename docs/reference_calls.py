@@ -164,8 +164,9 @@ def _limits() -> Iterator[str]:
     from hcloud.planning.purchases.gates import FARTHEST_FROM_BOOK, MOST_DOLLARS_PER_HOUR, MOST_INSTANCES
     from hcloud.readers.configuration.config import Config
     from hcloud.units import format_duration
-    from hcloud.usecases.live.ground import LOOKING_SECONDS, OLDEST_PRICE_SECONDS
+    from hcloud.usecases.live.ground import LOOKING_SECONDS
     from hcloud.usecases.live.profile_cloud import MAX_DOLLARS
+    from hcloud.usecases.prices.age import OLDEST_PRICE_SECONDS
 
     config, patience = Config(), RetryLimits()
     commitments, limits = config.commitments, config.limits
