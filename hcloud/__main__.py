@@ -87,25 +87,16 @@ def _end_at_once(number: int, _: object) -> None:
     os._exit(128 + number)
 
 
-def _end_without_leavings(number: int, _: object) -> None:
-    """End as by a signal that nobody heard, with no temporary file left: a copy of a bill may be a disk full."""
-    _remove_folders()
-    signal.signal(number, signal.SIG_DFL)
-    os.kill(os.getpid(), number)
-
-
 def _remove_folders() -> None:
-    there = sys.modules.get("hcloud.temporary")
-    if there is not None:
-        there.remove_folders()
+    remove = getattr(sys.modules.get("hcloud.temporary"), "remove_folders", None)  # none while it is being loaded
+    if remove is not None:
+        remove()
 
 
 def _hear_it_where_work_is() -> None:
     """From here on whoever works is told of Ctrl-C, by an exception, and may have something to put in order."""
     if signal.getsignal(signal.SIGINT) is _end_at_once:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
-        signal.signal(signal.SIGTERM, _end_without_leavings)
 
 
 def _interrupt_again(lost: sys.UnraisableHookArgs) -> None:

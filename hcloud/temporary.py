@@ -4,24 +4,46 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+_ENDING = (signal.SIGTERM, signal.SIGHUP)
 _made_by: dict[str, int] = {}
 """The process that made each of the folders that are there: one that was forked from it knows them, too."""
 
 
 @contextmanager
 def temporary_folder() -> Iterator[Path]:
-    """A new folder, removed afterwards; also where it is left to a thread that nobody waits for."""
-    with TemporaryDirectory(prefix="hcloud-") as folder:
-        _made_by[folder] = os.getpid()
-        try:
+    """A new folder, removed afterwards; also where it is left to a thread that nobody waits for, or a signal ends the
+    process: a copy of a bill may be a disk full."""
+    folder = ""
+    try:
+        with heard_ends(), TemporaryDirectory(prefix="hcloud-") as folder:
+            _made_by[folder] = os.getpid()
             yield Path(folder)
-        finally:
-            del _made_by[folder]
+    finally:
+        _made_by.pop(folder, None)
+
+
+@contextmanager
+def heard_ends() -> Iterator[None]:
+    """Meanwhile what ends the process removes the folders that are there. Not around compiled code in the main thread,
+    where Python hears nothing until it is over; a process that was told to ignore such a signal still does."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    heard = [number for number in _ENDING if signal.getsignal(number) is signal.SIG_DFL]
+    for number in heard:
+        signal.signal(number, _end_without_leavings)
+    try:
+        yield
+    finally:
+        for number in heard:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def remove_folders() -> None:
@@ -29,3 +51,11 @@ def remove_folders() -> None:
     for folder, process in list(_made_by.items()):
         if process == os.getpid():
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def _end_without_leavings(number: int, _: object) -> None:
+    """End as by a signal that nobody heard; the first process of a container hears none by itself."""
+    remove_folders()
+    signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)
+    os._exit(128 + number)

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from contextvars import copy_context
 from typing import TypeVar
 
+from hcloud.temporary import heard_ends
+
 T = TypeVar("T")
 LOOK_EVERY = 0.1
 
@@ -27,9 +29,10 @@ def interruptible(work: Callable[[], T]) -> T:
             errors.append(error)
 
     thread = threading.Thread(target=copy_context().run, args=(body,), daemon=True)
-    thread.start()
-    while thread.is_alive():
-        thread.join(LOOK_EVERY)
+    with heard_ends():
+        thread.start()
+        while thread.is_alive():
+            thread.join(LOOK_EVERY)
     if errors:
         raise errors[0]
     return results[0]

@@ -26,6 +26,7 @@ from hcloud.cli.main import session
 from hcloud.errors import DeniedByGuardError
 from hcloud.harvest.histories import Scaling
 from hcloud.usecases.asked import provider_named
+from hcloud.usecases.interruptible import interruptible
 
 if TYPE_CHECKING:
     from hcloud.usecases.harvesting.opened import UseRequest
@@ -123,7 +124,7 @@ def plan(
     if picture is not None:
         check_picture(picture)
     with terminal.progress(f"reading {util}", 1.0) as advance:
-        found = harvest_plan(use.request(util), loaded, at, advance)
+        found = interruptible(lambda: harvest_plan(use.request(util), loaded, at, advance))
     shown.tell_result(terminal, found, HarvestPlanDocument.of, show_harvest_plan, md=harvest_plan_markdown)
     if picture is not None:
         from hcloud.views.harvesting.pictures import save_week
@@ -185,7 +186,7 @@ def simulate(
         asked.scale,
     )  # fmt: skip
     with terminal.progress(f"running jobs on {util}", 1.0) as advance:
-        found = simulate_tasks(request, advance)
+        found = interruptible(lambda: simulate_tasks(request, advance))
     shown.tell_sections(terminal, found, HarvestSimulationDocument.of, task_sections)
 
 
@@ -249,7 +250,7 @@ def replicas(
         tuple(harvest_set or ()),
     )  # fmt: skip
     with terminal.progress("placing blocks", 1.0) as advance:
-        found = study_replicas(asked, advance)
+        found = interruptible(lambda: study_replicas(asked, advance))
     if out is not None:
         count = write_placement(out, found.blocks, found.servers.names, found.sets)
         terminal.note(f"{count:,} sets of {systems[0]} written to {out}")
