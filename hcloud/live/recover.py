@@ -94,8 +94,10 @@ def _state(site: Site, whose: tuple[str, str, Scope], machines: Sequence[Machine
     lineage, project, scope = whose
     last = remains.latest if remains.latest is not None and remains.latest.lineage == lineage else None
     state = replace(last or State(lineage, 0, 0, project), serial=0, generation=_generation(site, remains))
-    # what can be read may be from before the plan that was begun last; the older day it names only warns too soon
-    state = replace(state, scope=scope, wanted=None, plan="", operating=None)
+    state = replace(state, scope=scope, wanted=None)
+    if not remains.is_latest or remains.damaged:
+        # what can be read may be from before the plan that was begun last; the older day it names only warns too soon
+        state = replace(state, plan="", operating=None)
     known = {r.id for r in state.records}
     state = with_records(state, [adopted(m, state, site.now()) for m in machines if m.id not in known])
     told, missed = {m.id: m for m in machines}, sorted(known - {m.id for m in machines})

@@ -142,13 +142,15 @@ class LockInfo:
 class Remains:
     """What can still be made out where a state is kept, however damaged: every lineage that is named there, the highest
     serial and generation, and the latest version that can be read (None where there is none); ``damaged`` says that
-    the journal or a part of it cannot be read, so that there may be requests nobody knows of."""
+    the journal or a part of it cannot be read, so that there may be requests nobody knows of, ``is_latest`` that the
+    version that was stored last can."""
 
     lineages: tuple[str, ...]
     serial: int
     generation: int
     latest: State | None
     damaged: bool = False
+    is_latest: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -135,6 +135,7 @@ class PlacedStore:
         """Hold it; LockedError names the one who does. Who holds it knows what it read or wrote since: where another
         writes all the same, a place that honours conditions refuses what is written next, and others are read again."""
         self._is_known = False
+        self._journal.reopen()
         return self._lock.hold(purpose)
 
     def journal(self) -> PlacedJournal:
@@ -162,7 +163,8 @@ class PlacedStore:
 
     def remains(self) -> Remains:
         """What can still be made out of what stands there."""
-        states = [s for s in map(self._salvage, (STATE, PREVIOUS)) if s is not None]
+        newest = self._salvage(STATE)
+        states = [s for s in (newest, self._salvage(PREVIOUS)) if s is not None]
         head, entries, damaged = self._salvage_journal()
         marker = (self._bytes(LINEAGE) or b"").decode("ascii", "replace").strip()
         orders = [e.order.owner.lineage for e in entries if isinstance(e, Intent) and e.order is not None]
@@ -173,6 +175,7 @@ class PlacedStore:
             max([0, *(s.generation for s in states), *(e.generation for e in entries if isinstance(e, Intent))]),
             max(states, key=lambda s: s.serial) if states else None,
             damaged,
+            newest is not None,
         )
 
     def holder(self) -> LockInfo | None:

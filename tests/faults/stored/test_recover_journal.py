@@ -133,6 +133,15 @@ def test_A8_a_journal_that_is_gone_loses_and_doubles_nothing(name: str, lost: tu
     converges(disk)
 
 
+def test_where_nothing_is_lost_the_plan_that_was_begun_last_stays_known(tmp_path: Path) -> None:
+    """Else one that another superseded could be resumed."""
+    disk = in_flight("aws", tmp_path)
+    before = FileStateStore(disk.place).load()
+    assert before is not None
+    assert before.plan
+    assert disk.recover().plan == before.plan
+
+
 @pytest.mark.parametrize("name", CLOUDS)
 def test_A8_a_recover_that_is_killed_anywhere_is_done_again(name: str, tmp_path: Path) -> None:
     for at in range(1, 60):

@@ -142,6 +142,22 @@ def test_numbers_are_never_given_again(tmp_path: Path) -> None:
     assert FileStateStore(tmp_path / "state").journal().next_number() == 4
 
 
+def test_a_line_is_written_after_what_another_left_while_the_lock_was_free(tmp_path: Path) -> None:
+    """What a store knew of the journal from before was as long, and its line was sealed after that."""
+    mine, other = (FileStateStore(tmp_path / "state") for _ in range(2))
+    mine.save(a_state())
+    for store in (mine, other, mine):
+        with store.locked("apply"):
+            state = store.load()
+            assert state is not None
+            store.save(state)
+            if store is mine and state.serial == 3:
+                store.journal().intend(an_intent(1))
+            else:
+                store.journal().trim(0)
+    assert [entry.number for entry in FileStateStore(tmp_path / "state").journal().entries()] == [1]
+
+
 class _CountedReads(FileStateStore):
     """A store that counts how often its state is read."""
 
