@@ -26,7 +26,7 @@ from hcloud.planning.settings import Divisible, PlanSettings
 from hcloud.readers.configuration.config import Loaded
 from hcloud.readers.workloads.formats.jobs.recorded import FEATURES, NO_ZONE
 from hcloud.readers.workloads.formats.jobs.stated_units import OF_G
-from hcloud.units import SECONDS_PER_HOUR, counted, format_age, format_duration, format_span
+from hcloud.units import SECONDS_PER_HOUR, counted, counted_vcpus, format_age, format_duration, format_span
 
 if TYPE_CHECKING:
     from hcloud.model.workload import Floats
@@ -162,14 +162,14 @@ def _of_rules(rules: Iterable[Modelled]) -> Iterator[str]:
     """Of what was assumed of the workload that which changes most."""
     for rule in rules:
         if rule.key in (MEMORY_KEY, CORES_KEY):
-            each = " vCPU for each job" if rule.key == CORES_KEY else ""
-            yield f"the workload has no {rule.column} column; assumed: {rule.rule}{each} (workload.options.{rule.key})"
+            each = f"{counted_vcpus(float(rule.rule))} for each job" if rule.key == CORES_KEY else rule.rule
+            yield f"the workload has no {rule.column} column; assumed: {each} (workload.options.{rule.key})"
         if rule.rule == NO_ZONE:
             yield f"{rule.column} of the workload are read as {rule.rule}"
         if rule.column == FEATURES:
             yield f"{rule.column} are {rule.rule}"
         if rule.rule == OF_G:
-            yield f"{rule.column} of the workload is read {rule.rule}"
+            yield f"{rule.column} of the workload is taken {rule.rule}"
         if rule.key == KEY and rule.rule.startswith(NO_PROFILE):
             yield f"{rule.column} of the workload have {rule.rule}"
 

@@ -149,9 +149,40 @@ def test_a_job_and_its_pods_count_once(tmp_path: Path) -> None:
         job("gone", "11:00:00Z", status={"succeeded": 2}),
         of("gone", 1, "10:00:00Z"),
         of("removed", 1, "10:00:00Z"),
+        of("usual", 1, "10:00:00Z"),
+        job("usual", "11:00:00Z", completions=None, template={}, status={"succeeded": 2}),
     )
-    assert hours(found) == {"all1": (8, 1), "all2": (8, 2), "gone": (8, 3), "removed1": (8, 2)}
+    assert hours(found) == {"all1": (8, 1), "all2": (8, 2), "gone": (8, 3), "removed1": (8, 2), "usual1": (8, 2)}
     assert found.provenance.left_out == {}
+
+
+def test_a_workflow_counts_by_its_pods_where_all_are_there(tmp_path: Path) -> None:
+    """Its templates do not say what a patch or a namespace's default made of a step."""
+    mine = pod("n-1", "Workflow", end="10:00:00Z")
+    mine["metadata"]["ownerReferences"][0]["name"] = "n"
+    step = {"type": "Pod", "startedAt": DAY + "08:00:00Z", "finishedAt": DAY + "09:00:00Z", "templateName": "a"}
+    template = {"name": "a", "container": {"resources": {"requests": {"cpu": "100m"}}}}
+    flow = {
+        "apiVersion": "argoproj.io/v1alpha1",
+        "kind": "Workflow",
+        "metadata": {"name": "n", "namespace": "shop"},
+        "spec": {"templates": [template]},
+        "status": {"nodes": {"n": {"type": "DAG"}, "n-1": step}, "startedAt": DAY + "08:00:00Z"},
+    }
+    found = jobs(tmp_path, mine, flow)
+    assert (hours(found), found.cores.tolist()) == ({"n-1": (8, 2)}, [0.5])
+    (tmp_path / "one.json").write_text(json.dumps(flow))
+    alone = read_workload(tmp_path / "one.json")
+    assert isinstance(alone, Jobs)
+    assert (hours(alone), alone.cores.tolist()) == ({"n-1": (8, 1)}, [0.1])
+
+
+def test_devices_are_counted_and_not_what_is_said_of_them(tmp_path: Path) -> None:
+    intel = {"gpu.intel.com/i915": "1", "gpu.intel.com/millicores": "500", "gpu.intel.com/memory.max": "4Gi"}
+    others: list[dict[str, str]] = [{"nvidia.com/gpu": "2"}, {"google.com/tpu": "4"}, {"nvidia.com/mig-1g.5gb": "3"}]
+    asked = [{"cpu": "1", **devices} for devices in (intel, *others)]
+    found = jobs(tmp_path, *(pod(f"p{n}", end="09:00:00Z", asks=[{"limits": one}]) for n, one in enumerate(asked)))
+    assert found.gpus.tolist() == [1, 2, 4, 3]
 
 
 @pytest.mark.parametrize("form", ["kubectl", "argo list", "packed"])

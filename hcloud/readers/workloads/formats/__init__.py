@@ -55,7 +55,7 @@ FORMATS = {
             (b'"items"', b'"Pod"'),
             (b'"items"', b'"PodList"'),
             (b'"items"', b'"apiVersion"'),
-            (b'"metadata"', b"argoproj.io"),
+            (b'"metadata"', b'"spec"', b"argoproj.io"),
         ),
     ),
     "monitoring": WorkloadFormat(

@@ -302,8 +302,8 @@ def finish(draft: Draft, options: WorkloadOptions) -> Jobs:
     rule = f"{options.memory_per_core:g} GiB per vCPU"
     if options.vcpus_per_core != 1:
         cores = cores * options.vcpus_per_core
-        rule = f"{options.vcpus_per_core:g} vCPUs for each CPU of the trace"
-        draft.modelled.append(Modelled("cores", rule, "vcpus_per_core"))
+        per_cpu = f"{options.vcpus_per_core:g} vCPUs for each CPU of the trace"
+        draft.modelled.append(Modelled("cores", per_cpu, "vcpus_per_core"))
     memory = _filled(draft, "memory", cores * options.memory_per_core, "memory_per_core", rule)
     gpus = _filled(draft, "gpus", np.float64(0.0), "", "0")
     kind = draft.kind if draft.kind is not None else _default_kind(draft, count, options)

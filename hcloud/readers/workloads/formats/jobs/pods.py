@@ -51,7 +51,7 @@ _LIST = "list of pods, Jobs or Workflows"
 _OTHER = "of other kinds than Pod, Job and Workflow"
 _OF_NODES = ("DaemonSet", "Node")
 _CPU, _MEMORY = re.compile("cpu"), re.compile("memory")
-_DEVICES = re.compile(r"gpu\..*|[^/]+/(gpu(\.shared)?|tpu|neuron\w*|mig-.*)")
+_DEVICES = re.compile(r"gpu\.intel\.com/(i915|xe)|[^/]+/(gpu(\.shared)?|tpu|neuron\w*|mig-.*)")
 _TIMES = ("startTime", "completionTime", "lastTransitionTime", "startedAt", "finishedAt")
 _MOST = 1 << 28  # ours: bytes of the nodes of a Workflow
 
@@ -80,6 +80,8 @@ def _items(source: TraceFile) -> list[tuple[str, Mapping[str, Any]]]:
     except ValueError as error:
         raise InputError(f"{source.name}: is no whole {_LIST}: {error}") from error
     found = document.get("items") if isinstance(document, dict) else document
+    if isinstance(document, dict) and document.get("kind") in _READ:
+        found = [document]
     if not isinstance(found, list):
         raise InputError(f"{source.name}: is no {_LIST}", hint=COMMAND)
     # The API leaves the kind out of each, and 'argo list' writes a bare list
@@ -120,12 +122,19 @@ def _owner(item: Mapping[str, Any]) -> tuple[str, str, str]:
 
 
 def _ran(kind: str, item: Mapping[str, Any]) -> float:
-    """How many pods of a Job or Workflow have to be in the list for them to count in its place."""
+    """How many pods of a Job or Workflow have to be in the list for them to count in its place; one is enough where
+    its template asks for no CPU: a default of the namespace, which only pods have, may be all there is."""
     status = _of(item, "status")
     if kind == "Workflow":
-        return math.inf if status.get("nodes") or status.get("compressedNodes") else 1
+        pods = sum(isinstance(node, dict) and node.get("type") == "Pod" for node in _of(status, "nodes").values())
+        return math.inf if status.get("compressedNodes") else max(pods, 1)
+    if kind != "Job":
+        return 0
+    with suppress(CellError):  # which is named with its item
+        if not _asked(_of(_of(_of(item, "spec"), "template"), "spec"), _CPU):
+            return 1
     counts = (status.get(key) for key in ("succeeded", "failed", "active"))
-    return max(sum(one for one in counts if isinstance(one, int)), 1) if kind == "Job" else 0
+    return max(sum(one for one in counts if isinstance(one, int)), 1)
 
 
 def _runs(
@@ -282,7 +291,7 @@ def _quantity(column: str, value: object) -> float:
 
 
 def _count(spec: Mapping[str, Any], name: str, usual: int) -> int:
-    value = spec.get(name, usual)
+    value = usual if (stated := spec.get(name)) is None else stated
     if type(value) is not int or value < 0:
         raise CellError(f"spec.{name}", str(value), "a whole number from 0 on")
     return value

@@ -37,7 +37,7 @@ SECONDS = {
 """Of each unit of time; jobs take seconds unless it is said."""
 IN_A_VCPU = {"auto": 1, "vcpu": 1, "milli": 1000, "cpu-units": 1024}
 """Of each unit of CPUs."""
-OF_G = "of cells with a unit in that, G and GB as GiB: 7% less if they are 1000^3 bytes"
+OF_G = "in powers of 1024 where cells say M, G or T: 5% to 9% less if those are powers of 1000"
 """What is said of units that are powers of 1024 to some and of 1000 to others."""
 _CORES = {"milli": "thousandths of a vCPU", "cpu-units": "CPU units, 1,024 to a vCPU"}
 _SPELT = {
