@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime
 from decimal import Decimal
 
@@ -106,7 +106,8 @@ class BillPlan:
     and ``unplanned`` (by reason) are dollars a month that no plan is made for; ``held_of_unknown_end`` and
     ``held_unused`` name commitments, ``held_ends`` says when those end whose end the bill says, the first first;
     ``missing_days`` are those that the bill has nothing of, which ``hours`` does not count; ``accounts`` is how many
-    use the machines that something is bought for, ``longer`` what a term beyond the horizon would save."""
+    use the machines that something is bought for, ``longer`` what a term beyond the horizon would save,
+    ``unplanned_rented`` what is on demand of that among the unplanned which commitments cover in part."""
 
     tool_version: str
     generated_at: datetime
@@ -131,6 +132,7 @@ class BillPlan:
     missing_days: int = 0
     accounts: int = 0
     longer: LongerTerm | None = None
+    unplanned_rented: Mapping[str, Decimal] = field(default_factory=dict)
 
     @property
     def is_short(self) -> bool:

@@ -203,7 +203,7 @@ def _unplanned(used: BilledUsage, types: Types) -> Unplanned:
     kind = used.kind
     if kind.service is not Service.INSTANCES:
         name, covered = f"{kind.provider}/{kind.region}/{kind.service}", sum(used.covered_cost.values(), Decimal(0))
-        return Unplanned(name, used.cost, "only machines are planned for; savings plans cover it too", covered)
+        return Unplanned(name, used.cost, "only machines are planned for; compute savings plans cover it, too", covered)
     if not any(provider == kind.provider for provider, _ in types):
         return Unplanned(f"{kind.provider}/{kind.region}", used.cost, "the price book has no prices of this region")
     what = kind.instance_type or kind.family or "machines without a type"

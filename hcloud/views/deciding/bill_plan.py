@@ -151,7 +151,9 @@ def _notes(made: BillPlan) -> Iterator[str]:
     kinds = {f"{k.name}: {k.why_not}": k.paid for k in made.kinds if k.plan is None}
     left = sorted({**made.unplanned, **kinds}.items(), key=lambda x: (-x[1], x[0]))
     for why, monthly in left[:SHOWN_REASONS]:
-        yield f"not planned, {format_money(monthly)}/month: {why}"
+        rented = made.unplanned_rented.get(why)
+        part = "" if rented is None else f" ({format_money(rented)} of it on demand)"
+        yield f"not planned, {format_money(monthly)}/month{part}: {why}"
     if len(left) > SHOWN_REASONS:
         rest = sum((monthly for _, monthly in left[SHOWN_REASONS:]), Decimal(0))
         yield f"not planned, {format_money(rest)}/month: {counted(len(left) - SHOWN_REASONS, 'more kind')}"

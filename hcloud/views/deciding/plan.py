@@ -200,7 +200,7 @@ def proof(plan: Plan) -> Iterable[str]:
 
 def _if_less(plan: Plan) -> list[str]:
     """What the purchases cost at less demand, where there are any."""
-    if not any(line.option.is_commitment for line in plan.mix):
+    if not plan.purchases:
         return []
     asked = [w for w in plan.what_if if w.all_on_demand]
     if not asked:

@@ -164,6 +164,8 @@ def _falls(plan: Plan) -> PageSection | None:
     if drawn is None:
         return None
     words = ["The commitment is paid for whether it is used or not; this is what that costs where the forecast fails."]
+    if not plan.purchases:
+        words = ["Nothing is bought: at less demand less is paid."]
     if plan.operation is not None:
         words.append("These figures are arithmetic; simulated ones lie higher.")
     if plan.risk is not None:

@@ -173,11 +173,10 @@ def _said(basis: BillBasis, use: KindUse, since: int) -> Iterator[str]:
 
 def _summed(basis: BillBasis, plans: Sequence[KindPlan], now: datetime) -> BillPlan:
     bill = basis.bill
-    unplanned: dict[str, Decimal] = {}
-    for one in basis.found.unplanned:
-        rented = format_money(_monthly(one.cost - one.covered, bill))
-        part = f" ({rented} of it on demand)" if one.covered else ""
-        unplanned[f"{one.name}{part}: {one.why}"] = _monthly(one.cost, bill)
+    unplanned = {f"{one.name}: {one.why}": _monthly(one.cost, bill) for one in basis.found.unplanned}
+    rented = {
+        f"{one.name}: {one.why}": _monthly(one.cost - one.covered, bill) for one in basis.found.unplanned if one.covered
+    }
     if basis.small:
         small = sum((use.cost for use in basis.small), Decimal(0))
         least = f"{basis.loaded.config.bill.least_share:.1%}"
@@ -206,6 +205,7 @@ def _summed(basis: BillBasis, plans: Sequence[KindPlan], now: datetime) -> BillP
         basis.found.missing_days,
         _accounts(basis, plans),
         longer_term(plans, basis.book, {use.kind.name: _terms(basis, use) for use in basis.kinds}),
+        rented,
     )
 
 
