@@ -15,7 +15,7 @@ from hcloud.model.plans.operation import Band, OperatingPoint, Operation
 from hcloud.model.plans.plan import Flip, Lever, Plan, WhatIf, reserved_vcpus
 from hcloud.store.plan_file import load_plan
 from hcloud.units import HOURS_PER_MONTH
-from hcloud.views.deciding.plan import beside, markdown
+from hcloud.views.deciding.plan import _demand, beside, markdown
 from hcloud.views.deciding.plan_charts import demand_picture, falls_picture, use_picture
 from hcloud.views.deciding.plan_charts_costs import cost_picture, front_picture, quality_pictures
 from hcloud.views.deciding.plan_page import pictures, plan_page
@@ -170,6 +170,14 @@ def test_a_plan_that_costs_the_same_at_lower_demand_is_no_cheaper() -> None:
 def test_only_what_is_bought_is_compared_at_less_demand(plan: Plan) -> None:
     rented = replace(plan, mix=tuple(m for m in plan.mix if not m.option.is_commitment))
     assert ["if demand falls by" in str(markdown(one)) for one in (plan, rented)] == [True, False]
+
+
+def test_rows_that_are_left_out_are_told_beside_all(plan: Plan) -> None:
+    """A plan for two fifths of the work, the rest asked for GPUs, told so only in a warning."""
+    part = replace(plan, workload=replace(plan.workload, left_out={"asks for GPUs": 1200, "never began": 1}))
+    found = [str(_demand(one, 80)[0]).partition(" · ")[0] for one in (plan, part)]
+    assert ["left out" in one for one in found] == [False, True]
+    assert "rows (1,201 left out)" in found[1]
 
 
 def test_courses_cross_where_both_cost_the_same(plan: Plan) -> None:

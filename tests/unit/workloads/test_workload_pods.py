@@ -248,5 +248,6 @@ def test_other_lists_and_broken_ones_are_refused(tmp_path: Path) -> None:
     text = json.dumps({"apiVersion": "v1", "items": [pod("a")]})
     for length in range(1, len(text), 11):
         path.write_text(text[:length])
-        with pytest.raises(InputError):
+        with pytest.raises(InputError) as caught:
             read_workload(path)
+        assert caught.value.hint

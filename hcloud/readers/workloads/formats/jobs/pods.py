@@ -41,8 +41,8 @@ _NO_NODES = "Workflow without its nodes, which its database holds"
 _NO_TEMPLATE = "step of a Workflow whose template the list does not hold"
 _PATCHED = "podSpecPatch of a step is not read: its template's requests"
 _AT_ONCE = (
-    "by their pods where the list has them all, else from startTime to their end as many pods at once as"
-    " parallelism lets, one after another"
+    "by their pods where the list has all of them; else as many pods at once as parallelism says, one after another,"
+    " from startTime to completionTime"
 )
 _GIB = 2.0**30
 _OF_BATCH = ("Job", "CronJob", "Workflow", "PyTorchJob", "TFJob", "MPIJob", "RayJob", "SparkApplication")
@@ -78,7 +78,7 @@ def _items(source: TraceFile) -> list[tuple[str, Mapping[str, Any]]]:
         with source.open() as file:
             document = parsed(file.readall() or b"")
     except ValueError as error:
-        raise InputError(f"{source.name}: is no whole {_LIST}: {error}") from error
+        raise InputError(f"{source.name}: is no whole {_LIST}: {error}", hint=COMMAND) from error
     found = document.get("items") if isinstance(document, dict) else document
     if isinstance(document, dict) and document.get("kind") in _READ:
         found = [document]
