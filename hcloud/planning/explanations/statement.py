@@ -63,6 +63,7 @@ class Circumstances:
     warnings: tuple[str, ...]
     operation: Operation | None = None
     advice: tuple[str, ...] = ()
+    explained: bool = True
 
 
 def state(decision: FleetDecision, around: Circumstances) -> Plan:
@@ -104,13 +105,13 @@ def state(decision: FleetDecision, around: Circumstances) -> Plan:
         certificate=_certificate(decision),
         what_if=tuple(_what_ifs(decision, sunk)),
         risk=_risk(decision, sunk),
-        reasons=(*reasons(decision), *around.advice),
-        refusals=refusals(decision, after.total),
+        reasons=(*reasons(decision), *around.advice) if around.explained else (),
+        refusals=refusals(decision, after.total) if around.explained else (),
         assumptions=around.assumptions,
         warnings=(*said_of_history(history), *around.warnings),
         operation=around.operation,
-        sizing=sizings(decision, simulated=around.operation is not None),
-        flips=plan_flips(decision, simulated=around.operation is not None),
+        sizing=sizings(decision, simulated=around.operation is not None) if around.explained else (),
+        flips=plan_flips(decision, simulated=around.operation is not None) if around.explained else (),
         history=history,
         reserve=_reserve(mix, around.demand),
         first_weeks=decision.settings.outlook.first_weeks,

@@ -62,12 +62,13 @@ class DecidedPlan:
 class Beside:
     """What a plan may be told beside workload and configuration: what is owned beside what that says (``held``), what
     finds out how idle services are, where batch is to run in that, what the fleet is chosen among, where that was
-    found before (``compared``), and what to hold (``holdings``)."""
+    found before (``compared``), what to hold (``holdings``), and whether the plan says why and what was not taken."""
 
     held: Sequence[Owned] = ()
     idle: FindIdle | None = None
     compared: ComparedFleets | None = None
     holdings: tuple[Holding, ...] | None = None
+    explained: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +164,8 @@ def plan_for(
             *warnings(PlanNoteInputs(loaded, workload, demand, decision, now.date(), operation, book.quarantine)),
         ),
         operation=operation,
-        advice=tuple(_advised(basis, decision, given, simulated=simulated)),
+        advice=tuple(_advised(basis, decision, given, simulated=simulated)) if known.explained else (),
+        explained=known.explained,
     )
     plan = state(decision, around)
     if use is not None:

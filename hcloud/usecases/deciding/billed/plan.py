@@ -55,7 +55,8 @@ def plan_of(basis: BillBasis, now: datetime, progress: Progress = unheard) -> Bi
     held = _chosen(basis, joint, part_of(progress, COMPARING, CHOOSING))
     plans, decided = [], {}
     for number, use in enumerate(basis.kinds):
-        made, plan = _kind_plan(basis, use, now, Beside(compared=compared.get(use.kind), holdings=held.get(use.kind)))
+        beside = Beside(compared=compared.get(use.kind), holdings=held.get(use.kind), explained=False)
+        made, plan = _kind_plan(basis, use, now, beside)
         plans.append(made)
         if plan is not None:
             decided[use.kind] = plan.decision.fleet.holdings
