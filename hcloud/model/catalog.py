@@ -61,6 +61,11 @@ class PurchaseOption(StrEnum):
         )
 
     @property
+    def is_of_one_system(self) -> bool:
+        """Whether the commitment covers the operating system and tenancy alone that it was bought for."""
+        return self in (PurchaseOption.RESERVED, PurchaseOption.CONVERTIBLE)
+
+    @property
     def is_spend_based(self) -> bool:
         """Whether the commitment is dollars an hour rather than instances, vCPUs or GiB."""
         return self in (
@@ -96,6 +101,9 @@ class InstanceType:
     current: bool = True
 
 
+TENANCIES = frozenset({"shared", "dedicated", "host"})
+
+
 def refresh_command(provider: str, region: str) -> str:
     """The command that fetches today's prices of a region."""
     return f"hcloud pricing refresh --provider {provider} --region {region}"
@@ -121,6 +129,18 @@ class OfferKey:
         place = self.zone or self.region
         special = "".join(f"/{x}" for x, usual in ((self.os, "linux"), (self.tenancy, "shared")) if x != usual)
         return f"{self.provider}/{place}/{self.instance_type}/{self.option}{term}{special}"
+
+
+def special_in(address: str) -> str:
+    """What an address of an offer says of system and tenancy, empty where they are the usual ones: ``/windows``."""
+    return "".join(f"/{word}" for word in address.split("/")[4:])
+
+
+def system_of(special: str) -> tuple[str, str]:
+    """(the system, the tenancy) that :func:`special_in` found."""
+    words = special.split("/")[1:]
+    system = next((word for word in words if word not in TENANCIES), "linux")
+    return system, next((word for word in words if word in TENANCIES), "shared")
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,6 +46,8 @@ def plan_document(plan: Plan) -> Mapping[str, object]:
         del document["changes"]
     if plan.harvest is None:
         del document["harvest"]
+    if not plan.beside:
+        del document["beside"]
     return document
 
 

@@ -235,7 +235,7 @@ class CommitmentQuote:
 @dataclass(frozen=True, slots=True)
 class Commitment:
     """A commitment that the cloud says is held. ``state`` is pending, queued, active, ended or unknown; ``key`` is
-    empty where the provider keeps none."""
+    empty where the provider keeps none, ``special`` where it covers Linux on shared hardware, or any system."""
 
     id: str
     option: PurchaseOption
@@ -251,3 +251,4 @@ class Commitment:
     hourly: Decimal
     currency: str
     key: str = ""
+    special: str = ""

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from enum import StrEnum
 
-from hcloud.model.catalog import Payment, PurchaseOption
+from hcloud.model.catalog import Payment, PurchaseOption, special_in
 from hcloud.model.holdings.live import Commitment, CommitmentQuote, Scope
 from hcloud.units import HOURS_PER_YEAR
 
@@ -59,6 +59,11 @@ class WantedCommitment:
     break_even: Decimal | None
     starts: datetime | None = None
     derived: str = ""
+
+    @property
+    def special(self) -> str:
+        """What its address says of system and tenancy."""
+        return special_in(self.address)
 
     @property
     def quantity(self) -> Decimal:

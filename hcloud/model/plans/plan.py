@@ -8,7 +8,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from enum import StrEnum
 
-from hcloud.model.catalog import Payment, Provider, PurchaseOption
+from hcloud.model.catalog import Payment, Provider, PurchaseOption, special_in
 from hcloud.model.holdings.change import ChangeSet
 from hcloud.model.plans.harvest import HarvestedHours
 from hcloud.model.plans.held import FIRST_WEEKS, ends_of, is_soon
@@ -123,6 +123,11 @@ class MixLine:
     first_least: int | None = None
     first_peak: int | None = None
     expires: datetime | None = None
+
+    @property
+    def special(self) -> str:
+        """What its address says of system and tenancy."""
+        return special_in(self.address.removeprefix(OWNED))
 
     @property
     def begins_later(self) -> bool:
@@ -295,6 +300,19 @@ class ReserveUse:
 
 
 @dataclass(frozen=True, slots=True)
+class BesideKind:
+    """What other kinds of machines of a bill have of a commitment, in instances or dollars an hour: bought before
+    ``bill_end``, as the bill says, or (``to_buy``) planned with this kind. ``special`` is that of a line."""
+
+    option: PurchaseOption
+    instance_type: str
+    quantity: Decimal
+    to_buy: bool
+    bill_end: datetime
+    special: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Assumption:
     """A stated rule or default the plan rests on, with the key that changes it."""
 
@@ -309,7 +327,7 @@ class Plan:
     simulated, ``changes`` only where it was made for a cloud, ``history`` only where a commitment is to be bought.
     ``flips`` are of the plan as a whole, ``harvest`` only where batch is to run in the idle hours of the reserve;
     ``reserve`` is missing in earlier plans. ``first_weeks`` is ``planning.first_weeks``; a file says it where it is not
-    4."""
+    4. ``beside`` is what other kinds of machines have, only in the plan of one kind of a bill."""
 
     format_version: str
     tool_version: str
@@ -343,6 +361,7 @@ class Plan:
     harvest: HarvestedHours | None = None
     reserve: ReserveUse | None = None
     first_weeks: int = FIRST_WEEKS
+    beside: tuple[BesideKind, ...] = ()
 
     def sizing_of(self, line: MixLine) -> Sizing | None:
         """Why a commitment is bought in its number; None where nothing is said of it."""

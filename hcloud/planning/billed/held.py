@@ -85,13 +85,15 @@ class HeldRule:
 @dataclass(frozen=True, slots=True)
 class HeldShares:
     """What is held of each kind, the commitments of which nothing could be made, each with the reason, those without an
-    end, those that ended by what the bill has of them, with the last day of it, and those that float, as a whole."""
+    end, those that ended by what the bill has of them, with the last day of it, and those that float, as a whole, and
+    their dollars an hour by option, with what covers Fargate and Lambda."""
 
     by_kind: Mapping[MachineKind, tuple[Owned, ...]]
     unused: Mapping[str, str]
     endless: tuple[str, ...]
     stopped: Mapping[str, datetime] = field(default_factory=dict)
     pools: tuple[HeldPool, ...] = ()
+    floating: Mapping[PurchaseOption, Decimal] = field(default_factory=dict)
 
 
 def held_of(bill: Bill, kinds: Sequence[KindUse], types: Types, rule: HeldRule) -> HeldShares:
@@ -108,6 +110,7 @@ def held_of(bill: Bill, kinds: Sequence[KindUse], types: Types, rule: HeldRule) 
     unused: dict[str, str] = {}
     endless, pools = [], []
     known: KnownVcpus = {}
+    floating: dict[PurchaseOption, Decimal] = defaultdict(Decimal)
     stopped = {c.id: c.last for c in bill.commitments if c.last and rule.has_stopped(c, bill.commitments)}
     for held in sorted(bill.commitments, key=lambda c: (c.option in FLOATING, -rule.hours_left(c))):
         if held.id in stopped:
@@ -115,6 +118,7 @@ def held_of(bill: Bill, kinds: Sequence[KindUse], types: Types, rule: HeldRule) 
         left = rule.hours_left(held)
         parts = list(_parts(held, bill, kinds, types)) if left else []
         if held.option in FLOATING and left:
+            floating[held.option] += held.paid / _hours_held(held, bill)
             own = {part.use.kind for part in parts}
             fitting = [use for use in kinds if _covers(held, use.kind) and use.recent(rule.recent_hours)]
             fitting = [use for use in fitting if use.kind in own or rule.is_covered(use)]
@@ -134,7 +138,7 @@ def held_of(bill: Bill, kinds: Sequence[KindUse], types: Types, rule: HeldRule) 
             owned = Owned(offer, part.shape, part.count, left, expires=rule.end_of(held), phases=part.phases)
             shares[part.use.kind].append(owned)
     return HeldShares(
-        {kind: tuple(owned) for kind, owned in shares.items()}, unused, tuple(endless), stopped, tuple(pools)
+        {kind: tuple(owned) for kind, owned in shares.items()}, unused, tuple(endless), stopped, tuple(pools), floating
     )
 
 

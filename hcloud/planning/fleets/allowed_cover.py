@@ -9,12 +9,11 @@ from fnmatch import fnmatchcase
 
 from hcloud.catalog.book import PriceBook
 from hcloud.catalog.flexibility import covers_all_sizes
-from hcloud.model.catalog import InstanceType, Offer, OfferKey, PurchaseOption
+from hcloud.model.catalog import InstanceType, Offer, OfferKey
 from hcloud.planning.fleets.candidates import allowed_shapes
 from hcloud.planning.settings import Market, PlanSettings
 
 ONE_PRICE = 1.002  # ours: sizes whose prices by the vCPU differ by no more cost the same, but for rounding
-_OF_ONE_SYSTEM = frozenset({PurchaseOption.RESERVED, PurchaseOption.CONVERTIBLE})
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +58,7 @@ def _why_not(key: OfferKey, shape: InstanceType, markets: Sequence[Market]) -> s
     here = [m for m in here if key.region in m.regions]
     if not here:
         return f"markets.regions does not name {key.region}: add it"
-    of_system = [m for m in here if key.option not in _OF_ONE_SYSTEM or (m.os, m.tenancy) == (key.os, key.tenancy)]
+    of_system = [m for m in here if not key.option.is_of_one_system or (m.os, m.tenancy) == (key.os, key.tenancy)]
     if not of_system:
         return f"no market there is of {key.os} on {key.tenancy} hardware: set markets.os and markets.tenancy"
     reasons = [_why_not_used(key, shape, m) for m in of_system]

@@ -11,13 +11,14 @@ from decimal import Decimal
 from hcloud.model.catalog import PurchaseOption
 from hcloud.model.holdings.live import Commitment, CommitmentOrder, CommitmentQuote, Scope
 from hcloud.model.holdings.purchase import CommitmentNeed, PurchaseItem, PurchasePlan, WantedCommitment, snapshot
-from hcloud.model.plans.plan import MixLine, Plan
+from hcloud.model.plans.plan import BesideKind, MixLine, Plan
 from hcloud.planning.purchases.gates import checked_count, checked_dollars
 from hcloud.units import HOURS_PER_YEAR, plain, rate
 
 EXPIRING = timedelta(days=30)  # ours: what ends within a month is shown
 KEY_DIGITS = 32
 SAME_DAY = timedelta(days=1)  # ours: what begins within a day has begun, and begins together
+LEAST_DOLLARS = Decimal("0.001")  # AWS sells no less an hour: what upfront cents leave of a plan is no need
 _STANDING = ("pending", "queued", "active", "unknown")
 
 Pool = tuple[str, str]
@@ -41,8 +42,7 @@ def wanted_of(plan: Plan, at: datetime) -> tuple[WantedCommitment, ...]:
 
 def _terms(wanted: WantedCommitment) -> tuple[object, ...]:
     """What dollars an hour have in common that can be bought as one."""
-    what = pool_of(wanted.option, wanted.instance_type)
-    return wanted.cloud, wanted.region, what, wanted.term_years, wanted.payment, wanted.starts
+    return wanted.cloud, wanted.region, pool_of(wanted), wanted.term_years, wanted.payment, wanted.starts
 
 
 def _with_more(wanted: WantedCommitment, more: WantedCommitment) -> WantedCommitment:
@@ -103,13 +103,14 @@ def held_quantity(commitment: Commitment) -> Decimal:
     return commitment.hourly + (commitment.upfront / hours if hours else Decimal(0))
 
 
-def pool_of(option: PurchaseOption, instance_type: str) -> Pool:
-    """What stands in for what: instances of a type under any instance-based option, dollars of the same kind of
-    savings plan (of the same family where it is bound to one)."""
-    if not option.is_spend_based:
-        return ("instances", instance_type)
-    family = instance_type.partition(".")[0] if option is PurchaseOption.INSTANCE_SAVINGS_PLAN else ""
-    return (str(option), family)
+def pool_of(of: MixLine | BesideKind | WantedCommitment | Commitment) -> Pool:
+    """What stands in for what: instances of a type (of the same system and tenancy where they are bound to these) under
+    any instance-based option, dollars of the same kind of savings plan (of the same family where it is bound to
+    one)."""
+    if not of.option.is_spend_based:
+        return ("instances", f"{of.instance_type}{of.special if of.option.is_of_one_system else ''}")
+    family = of.instance_type.partition(".")[0] if of.option is PurchaseOption.INSTANCE_SAVINGS_PLAN else ""
+    return (str(of.option), family)
 
 
 def still_to_buy(plan: Plan, held: Iterable[Commitment], at: datetime) -> tuple[CommitmentNeed, ...]:
@@ -118,12 +119,15 @@ def still_to_buy(plan: Plan, held: Iterable[Commitment], at: datetime) -> tuple[
     What the plan counted as owned was used up by the plan itself; all else that stands in the cloud is used up here,
     in the plan's order, whatever its term: nothing is bought beside it. What is wanted now is covered by what has
     begun, what is wanted on a later day by what is queued for that day. What a plan that is old wanted for a term that
-    is over is not bought any more, and what it wanted on a day that passed is wanted now.
+    is over is not bought any more, and what it wanted on a day that passed is wanted now. What other kinds of machines
+    of a bill had before its end, and what was bought for them since, is theirs.
     """
     lots = [_Lot(c, _later(c, at), held_quantity(c)) for c in held if is_standing(c, at)]
     lots.sort(key=lambda lot: (lot.begins is not None, lot.begins or at))
     for pool, quantity in owned_in(plan, at):
         _take((lot for lot in lots if lot.pool == pool), quantity)
+    for one in plan.beside:
+        _take((lot for lot in lots if lot.is_of(one)), one.quantity)
     return tuple(_needed(one, begins_later(one, at), lots) for one in wanted_of(plan, at))
 
 
@@ -138,11 +142,16 @@ class _Lot:
     @property
     def pool(self) -> Pool:
         """What it stands in for."""
-        return pool_of(self.commitment.option, self.commitment.instance_type)
+        return pool_of(self.commitment)
+
+    def is_of(self, other: BesideKind) -> bool:
+        """Whether it may be what another kind of machine has: bought since the bill's end, where that is to be."""
+        starts = self.commitment.starts
+        return self.pool == pool_of(other) and (starts is None or starts >= other.bill_end) is other.to_buy
 
     def covers(self, wanted: WantedCommitment, *, later: bool) -> bool:
         """Whether it is of the same pool, and has begun or begins with what is wanted."""
-        if self.pool != pool_of(wanted.option, wanted.instance_type) or (self.begins is not None) is not later:
+        if self.pool != pool_of(wanted) or (self.begins is not None) is not later:
             return False
         return self.begins is None or wanted.starts is None or abs(self.begins - wanted.starts) <= SAME_DAY
 
@@ -154,7 +163,9 @@ def _later(commitment: Commitment, at: datetime) -> datetime | None:
 
 
 def _needed(wanted: WantedCommitment, later: bool, lots: Sequence[_Lot]) -> CommitmentNeed:
-    return CommitmentNeed(wanted, _take((lot for lot in lots if lot.covers(wanted, later=later)), wanted.quantity))
+    held = _take((lot for lot in lots if lot.covers(wanted, later=later)), wanted.quantity)
+    is_rounding = wanted.option.is_spend_based and wanted.quantity - held < LEAST_DOLLARS
+    return CommitmentNeed(wanted, wanted.quantity if is_rounding else held)
 
 
 def _take(lots: Iterable[_Lot], quantity: Decimal) -> Decimal:
@@ -170,20 +181,15 @@ def owned_in(plan: Plan, at: datetime) -> Iterator[tuple[Pool, Decimal]]:
     """What the plan counted as owned and is owned still, by what it stands in for."""
     for line in plan.mix:
         if line.is_owned and not line.covers_nothing and not is_over(line, plan, at):
-            yield (
-                pool_of(line.option, line.instance_type),
-                rate(line.hourly_held) if line.option.is_spend_based else line.count,
-            )
+            yield pool_of(line), rate(line.hourly_held) if line.option.is_spend_based else line.count
 
 
 def unplanned(plan: Plan, held: Iterable[Commitment], at: datetime) -> tuple[Commitment, ...]:
     """Commitments that stand and that the plan neither counted as owned nor asks for: made again with them as
     ``owned``, it might ask for less. What it knows to cover nothing stays so."""
-    owned = {
-        pool_of(line.option, line.instance_type) for line in plan.mix if line.is_owned and not is_over(line, plan, at)
-    }
-    known = owned | {pool_of(w.option, w.instance_type) for w in wanted_of(plan, at)}
-    return tuple(c for c in held if is_standing(c, at) and pool_of(c.option, c.instance_type) not in known)
+    owned = (line for line in plan.mix if line.is_owned and not is_over(line, plan, at))
+    known = {*map(pool_of, owned), *map(pool_of, plan.beside), *map(pool_of, wanted_of(plan, at))}
+    return tuple(c for c in held if is_standing(c, at) and pool_of(c) not in known)
 
 
 def expiring(held: Iterable[Commitment], at: datetime) -> tuple[Commitment, ...]:

@@ -8,13 +8,12 @@ from decimal import ROUND_FLOOR, Decimal
 from itertools import groupby
 
 from hcloud.errors import InputError
-from hcloud.model.catalog import OfferKey, Payment, PurchaseOption
-from hcloud.model.plans.plan import OWNED, MixLine, Plan
+from hcloud.model.catalog import OfferKey, Payment, PurchaseOption, system_of
+from hcloud.model.plans.plan import MixLine, Plan
 from hcloud.units import counted
 
 WITH_RESERVE, WITHOUT_RESERVE = "HC", "OdF"
 """Ours: how a plan that names no strategy is run: at the least cost beside its reserve, else on whole servers."""
-TENANCIES = frozenset({"shared", "dedicated", "host"})
 
 
 Lot = tuple[OfferKey, int]
@@ -120,12 +119,9 @@ def _largest_first(line: MixLine) -> tuple[Decimal, Decimal, str, str]:
 
 def key_of(line: MixLine) -> OfferKey:
     """The key of the offer that a line is of: its fields, and what its address says of system and tenancy."""
-    special = line.address.removeprefix(OWNED).split("/")[4:]
-    tenancy = next((s for s in special if s in TENANCIES), "shared")
-    system = next((s for s in special if s not in TENANCIES), "linux")
     payment = line.payment if line.term_years else Payment.NONE
     place = (line.provider, line.region, line.instance_type)
-    return OfferKey(*place, line.option, line.term_years, payment, system, tenancy)
+    return OfferKey(*place, line.option, line.term_years, payment, *system_of(line.special))
 
 
 def _parts(reserved: Sequence[MixLine]) -> Iterator[str]:

@@ -30,6 +30,12 @@ PLAN_WORDS: Mapping[PurchaseOption, str] = {
     PurchaseOption.INSTANCE_SAVINGS_PLAN: "EC2Instance",
     PurchaseOption.COMPUTE_SAVINGS_PLAN: "Compute",
 }
+VPC = " (Amazon VPC)"
+_SYSTEMS = {
+    PRODUCT.lower(): "linux",
+    "red hat enterprise linux": "rhel",
+    "suse linux": "sles",
+}
 _PAYMENTS = {word: payment for payment, word in PAYMENT_WORDS.items()}
 _CLASSES = {word: option for option, word in CLASS_WORDS.items()}
 _PLANS = {word: option for option, word in PLAN_WORDS.items()}
@@ -146,7 +152,16 @@ def reserved_held(told: Document) -> Commitment:
         upfront=exact(told.get("FixedPrice")) * count,
         hourly=_recurring(told) * count,
         currency=str(told.get("CurrencyCode", "USD")),
+        special=_special(told),
     )
+
+
+def _special(told: Document) -> str:
+    """The system and tenancy of a holding where they are others than those that are bought here."""
+    system, tenancy = str(told.get("ProductDescription", PRODUCT)), str(told.get("InstanceTenancy", "default"))
+    system = system.removesuffix(VPC).lower()
+    words = _SYSTEMS.get(system, system), tenancy
+    return "".join(f"/{word}" for word in words if word not in ("linux", "default"))
 
 
 # savings plans

@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from hcloud.errors import DeniedError
-from hcloud.model.catalog import Provider
+from hcloud.model.catalog import Provider, system_of
 from hcloud.model.holdings.live import Commitment, Scope
 from hcloud.planning.purchases.purchase import held_quantity, is_standing
 from hcloud.planning.settings import LARGE_VCPUS
@@ -72,6 +72,7 @@ def owned_sections(held: Iterable[Commitment], scope: Scope, at: datetime) -> It
         spends = found.option.is_spend_based
         if not (found.instance_type and found.ends and found.term_years and is_standing(found, at)):
             continue
+        system, tenancy = system_of(found.special)
         if quantity := held_quantity(found):
             yield OwnedSection(
                 provider=Provider(scope.cloud),
@@ -79,6 +80,8 @@ def owned_sections(held: Iterable[Commitment], scope: Scope, at: datetime) -> It
                 instance_type=found.instance_type,
                 option=found.option,
                 term_years=3 if found.term_years == 3 else 1,
+                os=system,
+                tenancy=tenancy,
                 payment=found.payment,
                 count=None if spends else quantity,
                 dollars_per_hour=quantity if spends else None,

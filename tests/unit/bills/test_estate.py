@@ -164,6 +164,11 @@ def test_the_plan_of_one_kind_buys_the_same_where_only_what_is_bought_floats(
     assert all(PurchaseOption.COMPUTE_SAVINGS_PLAN in of for of in bought)  # of what covers both each buys what it uses
     assert [plan.purchases for plan in apart] == [kind.purchases for kind in whole.kinds]
     assert all(any("chosen for all kinds together" in one for one in plan.warnings) for plan in apart)
+    others = [sum(one.quantity for one in plan.beside if one.to_buy) for plan in apart]
+    counted = [sum(line.hourly_held for line in kind.purchases) for kind in whole.kinds]
+    assert [float(one) for one in reversed(others)] == pytest.approx([float(one) for one in counted], abs=1e-5)
+    assert all(plan.refusals for plan in apart)
+    assert not any(kind.plan.refusals for kind in whole.kinds if kind.plan)  # shown nowhere, and most of the work
 
 
 @pytest.mark.parametrize("extra", [0, 24])

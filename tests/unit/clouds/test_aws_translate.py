@@ -351,5 +351,19 @@ def test_N7_a_commitment_in_an_unknown_state_is_neither_held_nor_over() -> None:
     assert (held.id, held.state, held.count) == ("r-1", "unknown", 0)
 
 
+@pytest.mark.parametrize(
+    ("system", "tenancy", "special"),
+    [
+        ("Linux/UNIX (Amazon VPC)", "default", ""),
+        ("Windows (Amazon VPC)", "default", "/windows"),
+        ("Red Hat Enterprise Linux", "dedicated", "/rhel/dedicated"),
+        ("Windows with SQL Server Web", "default", "/windows with sql server web"),
+    ],
+)
+def test_what_is_held_says_of_which_system_it_is(system: str, tenancy: str, special: str) -> None:
+    told = {"ReservedInstancesId": "r-1", "ProductDescription": system, "InstanceTenancy": tenancy}
+    assert words.reserved_held(told).special == special
+
+
 def test_a_plan_of_another_kind_is_not_listed() -> None:
     assert words.plan_held({"savingsPlanId": "p", "savingsPlanType": "SageMaker"}) is None

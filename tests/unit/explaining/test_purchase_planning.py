@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -15,9 +16,9 @@ from purchasing import Shop, wanted
 from hcloud.errors import EvidenceError, InputError
 from hcloud.model.catalog import Payment, Provider, PurchaseOption
 from hcloud.model.holdings.live import Commitment, CommitmentOrder, CommitmentQuote, Scope
-from hcloud.model.holdings.purchase import CommitmentNeed, PurchaseConclusion, Refund
-from hcloud.model.plans.plan import OWNED, MixLine, Plan
-from hcloud.planning.purchases.gates import check_against_plan
+from hcloud.model.holdings.purchase import CommitmentNeed, PurchaseConclusion, PurchaseItem, Refund
+from hcloud.model.plans.plan import OWNED, BesideKind, MixLine, Plan
+from hcloud.planning.purchases.gates import check_against_plan, check_item
 from hcloud.planning.purchases.history import PurchaseHistory, history
 from hcloud.planning.purchases.leaving import way_out
 from hcloud.planning.purchases.purchase import (
@@ -50,9 +51,9 @@ def line(option: PurchaseOption, count: str, **more: Any) -> MixLine:
     return MixLine(**{**fields, **more})
 
 
-def plan(*mix: MixLine) -> Plan:
+def plan(*mix: MixLine, beside: Sequence[BesideKind] = ()) -> Plan:
     """As much of a plan as purchases are made of."""
-    bare = SimpleNamespace(mix=mix, generated_at=AT)
+    bare = SimpleNamespace(mix=mix, generated_at=AT, beside=beside)
     bare.purchases = Plan.purchases.fget(bare)  # type: ignore[attr-defined]
     return cast("Plan", bare)
 
@@ -94,6 +95,41 @@ def test_what_the_plan_counted_as_owned_is_not_used_up_twice() -> None:
     assert missing(plan(owned, line(RI, "10")), held(RI, 4)) == [10]
     assert missing(plan(owned, line(RI, "10")), held(RI, 4), held(RI, 5)) == [5]
     assert missing(plan(owned, line(RI, "10"))) == [10]
+
+
+@pytest.mark.parametrize(("since", "left"), [("0", "2.5"), ("3.1", "2.5"), ("4", "1.6"), ("5.6", "0")])
+def test_what_other_kinds_of_a_bill_have_is_theirs(since: str, left: str) -> None:
+    """A savings plan of $5 an hour was there before the bill ended: $2 of it in this kind, $3 in others. This kind
+    wants $2.50 more and the others $3.10: bought in any order, all is there once, and what was $1 more than the bill
+    says before it ended is used first."""
+    end, owned = AT - timedelta(days=9), line(COMPUTE, "2", address=f"{OWNED}aws/us-east-1/m5.large/{COMPUTE}")
+    of_others = [("3", False), ("3.1", True)]
+    beside = [BesideKind(COMPUTE, "c5.large", Decimal(dollars), to_buy, end) for dollars, to_buy in of_others]
+    made = plan(owned, line(COMPUTE, "2.5"), beside=beside)
+    before = held(COMPUTE, 0, id="old", hourly=Decimal(5), starts=end - timedelta(days=90))
+    new = held(COMPUTE, 0, id="new", hourly=Decimal(since), starts=end + timedelta(days=1))
+    assert missing(made, before, new) == [Decimal(left)]
+    assert missing(made, replace(before, hourly=Decimal(6)), new) == [max(Decimal(left) - 1, 0)]
+    assert unplanned(made, [replace(new, instance_type="c5.large")], AT) == ()
+
+
+def test_upfront_cents_of_a_savings_plan_leave_no_need_behind() -> None:
+    """$0.7140685 an hour for a year are $6,255.24 at once, which are a millionth of a dollar an hour less."""
+    dollars = Decimal("0.7140685")
+    made = plan(line(COMPUTE, "1", total=dollars * 8760, hourly=dollars))
+    assert missing(made, held(COMPUTE, 0, hourly=Decimal(0), upfront=Decimal("6255.23"))) == [0]
+
+
+def test_reserved_instances_of_another_system_are_neither_bought_nor_counted() -> None:
+    """Clouds are asked for those of Linux on shared hardware, and their price was near enough to be believed."""
+    windows = line(RI, "10", address=f"aws/us-east-1/m5.large/{RI}/windows")
+    assert missing(plan(windows), held(RI, 4), held(RI, 3, special="/windows")) == [7]
+    assert missing(plan(line(RI, "10")), held(RI, 4), held(RI, 3, special="/windows")) == [6]
+    dedicated = wanted("aws", 5, address=f"aws/us-east-1/m5.large/{RI}/dedicated")
+    with pytest.raises(InputError, match="Linux on shared hardware only"):
+        check_against_plan(CommitmentNeed(dedicated, Decimal(0)), quoted("0.1"))
+    with pytest.raises(InputError, match="Linux on shared hardware only"):
+        check_item(PurchaseItem(dedicated.address, quoted("0.1")))
 
 
 def test_what_is_owned_for_a_part_of_the_horizon_is_owned_in_full_until_then() -> None:
@@ -237,12 +273,21 @@ def quoted(hourly: str) -> CommitmentQuote:
 def test_what_the_cloud_holds_can_be_stated_as_owned() -> None:
     scope = Scope("aws", "111122223333", "us-east-1")
     unbound = held(COMPUTE, 0, instance_type="")
-    section, plan_ = owned_sections(
-        [held(RI, 4), held(RI, 3, state="ended"), held(COMPUTE, 0, hourly=Decimal("2.5")), unbound], scope, AT
+    section, windows, plan_ = owned_sections(
+        [
+            held(RI, 4),
+            held(RI, 2, special="/windows/dedicated"),
+            held(RI, 3, state="ended"),
+            held(COMPUTE, 0, hourly=Decimal("2.5")),
+            unbound,
+        ],
+        scope,
+        AT,
     )
     assert (plan_.count, plan_.dollars_per_hour) == (None, Decimal("2.5"))
     assert str(section.key) == "aws/us-east-1/m5.large/reserved-instance-1y-no-upfront"
     assert section.count == 4
+    assert (windows.os, windows.tenancy) == ("windows", "dedicated")
     assert section.expires == (AT + timedelta(days=364)).date()
 
 

@@ -15,6 +15,7 @@ from hcloud.errors import EvidenceError, UsageError
 from hcloud.model.bill import Bill
 from hcloud.model.catalog import OfferKey, PurchaseOption
 from hcloud.model.plans.bill_plan import BillPlan, KindPlan
+from hcloud.planning.billed.beside import beside_kind
 from hcloud.planning.billed.cautions import of_prices, old, told_apart, uncommitted
 from hcloud.planning.billed.kinds import KindUse, MachineKind
 from hcloud.planning.billed.longer import LongTerms, longer_term
@@ -106,7 +107,9 @@ def plan_kind(loaded: Loaded, now: datetime, progress: Progress = unheard) -> De
     held = _chosen(basis, joint)
     made = _planned(basis, use, now, Beside(compared=compared.get(use.kind), holdings=held.get(use.kind)))
     said = (*_said(basis, use, basis.found.since(use)), *_endless(basis), *_told_together(use, joint, held))
-    return replace(made, plan=replace(made.plan, warnings=(*made.plan.warnings, *said)))
+    bought = {kind: held.get(kind, of.optimum.fleet.holdings) for kind, of in compared.items()}
+    beside = tuple(beside_kind(use.kind, basis.held, bought, basis.found.end))
+    return replace(made, plan=replace(made.plan, warnings=(*made.plan.warnings, *said), beside=beside))
 
 
 def _told_together(
