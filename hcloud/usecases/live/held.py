@@ -15,15 +15,18 @@ from hcloud.planning.settings import LARGE_VCPUS
 from hcloud.readers.configuration.config import Loaded
 from hcloud.readers.configuration.owned_section import OwnedSection
 from hcloud.usecases.live.ground import LiveGround
+from hcloud.usecases.workloads.bills import is_bill_named
 
 
 def with_held(ground: LiveGround, at: datetime) -> tuple[Loaded, tuple[str, ...]]:
     """The configuration with what the cloud says is held as owned, and what should be said about it.
 
-    It stays as it is where a person has stated what is owned there, and where these credentials may not look. What the
-    price book knows no price of cannot be planned with, and is told.
+    It stays as it is where a person has stated what is owned there, where a bill says what is held, and where these
+    credentials may not look. What the price book knows no price of cannot be planned with, and is told.
     """
     loaded, asking = ground.loaded, ground.patience()
+    if is_bill_named(loaded):
+        return loaded, ("what is held is the bill's: 'hcloud commit plan' subtracts what was bought since",)
     place = (ground.place.provider, ground.place.region)
     if any((o.provider, o.region) == place for o in loaded.config.owned):
         return loaded, ()

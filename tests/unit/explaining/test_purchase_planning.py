@@ -14,7 +14,7 @@ import pytest
 from purchasing import Shop, wanted
 
 from hcloud.errors import EvidenceError, InputError
-from hcloud.model.catalog import Payment, Provider, PurchaseOption
+from hcloud.model.catalog import OfferKey, Payment, Provider, PurchaseOption
 from hcloud.model.holdings.live import Commitment, CommitmentOrder, CommitmentQuote, Scope
 from hcloud.model.holdings.purchase import CommitmentNeed, PurchaseConclusion, PurchaseItem, Refund
 from hcloud.model.plans.plan import OWNED, BesideKind, MixLine, Plan
@@ -32,8 +32,9 @@ from hcloud.planning.purchases.purchase import (
     wanted_of,
 )
 from hcloud.planning.purchases.reconciled import reconciled, sentences
+from hcloud.readers.configuration.config import load_config
 from hcloud.readers.exit_terms import exit_terms
-from hcloud.usecases.live.held import owned_sections
+from hcloud.usecases.live.held import owned_sections, with_held
 
 AT = datetime(2026, 11, 21, 12, tzinfo=UTC)
 NOTHING = PurchaseHistory((), ())
@@ -289,6 +290,22 @@ def test_what_the_cloud_holds_can_be_stated_as_owned() -> None:
     assert section.count == 4
     assert (windows.os, windows.tenancy) == ("windows", "dedicated")
     assert section.expires == (AT + timedelta(days=364)).date()
+
+
+def test_what_a_bill_says_is_held_is_not_owned_a_second_time_by_the_account() -> None:
+    """With ``--cloud`` the plan of a kind counted the account's commitments beside those of the bill."""
+    config = load_config(None)
+    workload = config.config.workload.model_copy(update={"path": Path("acme.csv"), "format": "bill"})
+    loaded = replace(config, config=config.config.model_copy(update={"workload": workload}))
+    cloud = SimpleNamespace(scope=lambda: Scope("aws", "1", "us-east-1"), commitments=lambda: (held(RI, 4),))
+    key = OfferKey(Provider.AWS, "us-east-1", "m5.large", RI, 1)
+    ground = SimpleNamespace(
+        place=SimpleNamespace(provider=Provider.AWS, region="us-east-1"), cloud=cloud, loaded=loaded,
+        patience=lambda: SimpleNamespace(ask=lambda asked: asked()), book=SimpleNamespace(offers={key: None}, types={}),
+    )  # fmt: skip
+    counted, said = with_held(cast("Any", ground), AT)
+    assert counted.config.owned == ()
+    assert "the bill's" in said[0]
 
 
 # ---- ways out
