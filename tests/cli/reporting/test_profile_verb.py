@@ -16,6 +16,7 @@ from hcloud.cli import main
 from hcloud.model.measured.profile import Aspect
 from hcloud.profiling.cage import this_machine
 from hcloud.profiling.programs import orphans
+from hcloud.readers.applications.app import usually_better
 from hcloud.readers.applications.profiles import load_profile
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="profile run needs Linux")
@@ -71,6 +72,9 @@ def test_a_printed_number_is_the_metric(tmp_path: Path) -> None:
     found = load_profile(out)
     assert found.metric.rising
     assert {e.value for e in found.entries[Aspect.SCALE_UP].values()} == {1500.0}
+    assert [usually_better(unit) for unit in ("ms", "Seconds", "µs", "min", "m", "MB/s")] == ["lower"] * 4 + [
+        "higher"
+    ] * 2
 
 
 def test_flags_override_the_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
