@@ -169,7 +169,7 @@ class _ProbedRun:
             told = f"{self.session.app.command[0]} ran {OUT_OF_MEMORY}{given}"
             raise TrialError(told, hint="--memory-gib gives it more") from error
         for vcpus in powers(len(self.cores)):
-            if vcpus != own.vcpus and clock.left > 0:
+            if vcpus != own.vcpus:
                 try:
                     self._baseline(replace(own, vcpus=vcpus), clock, clock)
                 except (TooSlowError, OutOfTimeError) as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -120,6 +121,7 @@ def _measure_here(
     wanted = list(errands)
     if busy := busy_warning():
         terminal.warn(busy)
+        probing = replace(probing, busy=busy)
     if not alone:
         with terminal.progress("looking at this machine", 1.0) as advance:
             look_at_machine(probing, [one for one, _ in wanted], advance)

@@ -80,11 +80,13 @@ def file_name(app: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ProbeRequest:
-    """Which resources, in the order of which seed, and what was already found out about the machine."""
+    """Which resources, in the order of which seed, what was already found out about the machine, and what others do on
+    it (``busy_warning``)."""
 
     resources: tuple[str, ...]
     seed: int = 0
     known: MachineFindings = field(default_factory=MachineFindings)
+    busy: str = ""
 
 
 def app_files(path: Path) -> tuple[Path, ...]:
@@ -122,6 +124,8 @@ def run_profile(app: App, probing: ProbeRequest, out: Path, advance: Callable[[f
     _need_linux()
     session = ProfilingSession(app, probing.resources, probing.seed, known=probing.known)
     before = earlier(out, session.profile())
+    if probing.busy:
+        session.notes.append(f"not known well: {probing.busy}")
     interrupted = False
     try:
         session.run(advance)

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from hcloud.model.measured.app import COMPLETION, App, MachineShare
+from hcloud.model.measured.app import COMPLETION, App, MachineShare, ProfilingBudget
 from hcloud.model.measured.profile import Aspect
 from hcloud.model.workload import JobKind
 from hcloud.profiling.bench import BenchReading
@@ -20,7 +20,7 @@ from hcloud.profiling.place import ProcessPlacement, TooSlowError, TrialError
 from hcloud.profiling.ramp import Crossing
 from hcloud.profiling.selfcheck import IsolationMode, ResourceFinding, Response
 from hcloud.profiling.session import ProfilingSession, less_sure
-from hcloud.profiling.trial import OutOfTimeError, Scores, TimeBudget, Trial, level, timed
+from hcloud.profiling.trial import OUT_OF_TIME, OutOfTimeError, Scores, TimeBudget, Trial, level, timed
 
 
 class Known(Injector):
@@ -204,12 +204,13 @@ def test_what_the_clock_ended_was_not_too_slow(monkeypatch: pytest.MonkeyPatch) 
 
 
 class OnTwoCores:
-    """A program that takes a second on one core; what happens to it on two."""
+    """A program that takes 200 s on one core, by a clock of its own; what happens to it on two."""
 
-    def __init__(self, cores: int, error: TrialError | None) -> None:
-        self.error = error if cores == 2 else None
+    def __init__(self, cores: int, error: TrialError, clock: list[float]) -> None:
+        self.error, self.clock = error if cores == 2 else None, clock
 
     def measure(self, patience: float) -> BenchReading:
+        self.clock[0] += 200.0
         if self.error is not None:
             raise self.error
         return BenchReading(1.0, None)
@@ -218,15 +219,19 @@ class OnTwoCores:
         """Nothing runs."""
 
 
-def shapes(monkeypatch: pytest.MonkeyPatch, error: TrialError, vcpus: float = 1.0) -> ProfilingSession:
+def shapes(
+    monkeypatch: pytest.MonkeyPatch, error: TrialError, vcpus: float = 1.0, cap: float = 1e6
+) -> ProfilingSession:
     """What a run without resources says of its shapes."""
+    clock = [0.0]
+    monkeypatch.setattr("hcloud.profiling.trial.time.monotonic", lambda: clock[0])
     guard = SimpleNamespace(token="1-1", own_group=lambda group: None)
     monkeypatch.setattr("hcloud.profiling.session.Guard", lambda: nullcontext(guard))
     monkeypatch.setattr("hcloud.profiling.place.own_cores", lambda: (0, 1))
     monkeypatch.setattr(
-        "hcloud.profiling.session.open_bench", lambda _, app, stand: OnTwoCores(len(stand.app.cores), error)
+        "hcloud.profiling.session.open_bench", lambda _, app, stand: OnTwoCores(len(stand.app.cores), error, clock)
     )
-    app = App("app", JobKind.BATCH, ("app",), shape=MachineShare(vcpus))
+    app = App("app", JobKind.BATCH, ("app",), shape=MachineShare(vcpus), limits=ProfilingBudget(cap, cap))
     session = ProfilingSession(app, (), hierarchy=Hierarchy(0))
     session.run(lambda done: None)
     return session
@@ -238,6 +243,8 @@ def test_a_shape_for_which_there_was_no_time_is_no_shape_where_it_fails(monkeypa
     assert (list(session.entries[Aspect.SCALE_UP]), session.failures) == (["1c"], {})
     assert "not measured with 2 vCPUs: over" in session.notes
     assert list(shapes(monkeypatch, TrialError("gone")).failures) == ["2c"]
+    late = shapes(monkeypatch, TrialError("gone"), cap=600.0)
+    assert (late.failures, late.notes[-1]) == ({}, f"not measured with 2 vCPUs: {OUT_OF_TIME}")
 
 
 def test_who_runs_out_of_memory_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
