@@ -232,7 +232,7 @@ def about_another(before: Profile, after: Profile) -> str:
     if _subject(before) == _subject(after):
         return ""
     metric = f"{before.metric.name} in {before.metric.unit}, {'higher' if before.metric.rising else 'lower'} is better"
-    command = f" of {' '.join(before.command)[:200]}" if before.command else ""
+    command = f" of {' '.join(before.command)[:80]}" if before.command else ""
     return f"{before.app}, {before.kind.name.lower()}, {metric}{command}"
 
 
