@@ -23,6 +23,7 @@ from hcloud.profiling.guard import Guard
 from hcloud.profiling.place import ProcessPlacement, RunningProgram, TooSlowError, TrialError, start
 from hcloud.profiling.programs import load, orphans
 
+_GROUPED = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?([eE][+-]?\d+)?")
 _LOOK_EVERY = 0.002
 _READY_EVERY = 0.02
 _SAID = 300
@@ -85,8 +86,8 @@ class BatchBench:
         """One run from start to end."""
         cage = self._place.cage
         before = None if cage is None else cage.cpu_seconds()
-        began = time.monotonic()
         running = start(self._guard, self._place, self._app.command, "app.out")
+        began = time.monotonic()
         try:
             await_end(running, self._app.command, patience)
             took = time.monotonic() - began
@@ -201,7 +202,7 @@ def await_ready(
         if running.ended:
             raise TrialError(f"the service ended before it was ready: {tail(running)}")
         if time.monotonic() > until:
-            raise TrialError(f"the service was not ready within {patience:.0f} s: {tail(running)}")
+            raise TooSlowError(f"the service was not ready within {patience:.0f} s: {tail(running)}")
         time.sleep(_READY_EVERY)
 
 
@@ -245,10 +246,13 @@ def last_number(printed: str, pattern: str, command: Sequence[str]) -> float:
     found = re.findall(pattern, printed)
     if not found:
         raise TrialError(f"{command[0]} printed nothing that matches {pattern!r}: {printed.strip()[-_SAID:]!r}")
+    number = str(found[-1]).strip()
     try:
-        return usable(float(str(found[-1]).replace(",", "")), command[0])
+        return usable(float(number.replace(",", "") if _GROUPED.fullmatch(number) else number), command[0])
     except ValueError:
-        raise TrialError(f"{command[0]} printed {str(found[-1])!r} where {pattern!r} looks for a number") from None
+        hint = "write it with a decimal point, for example by 'env LC_ALL=C'" if "," in number else ""
+        what = f"{command[0]} printed {number!r} where {pattern!r} looks for a number"
+        raise TrialError(what, hint=hint) from None
 
 
 def usable(figure: float, what: str) -> float:

@@ -84,21 +84,26 @@ class RunningProgram:
 
 
 def start(guard: Guard, place: ProcessPlacement, command: Sequence[str], output: str = "") -> RunningProgram:
-    """Start a command at its place; what it prints goes to a file of that name in the run's folder, or nowhere."""
-    words = [sys.executable, "-I", "-S", launcher.__file__, place.document(), str(os.getpid()), *command]
+    """Start a command at its place; what it prints goes to a file of that name in the run's folder, or nowhere. Returns
+    when the command itself begins: its end of a pipe closes then, and what the launcher took is none of its time."""
     path = guard.folder / output if output else Path(os.devnull)
-    with path.open("wb") as file:
-        return RunningProgram(_spawn(words, guard, file), path)
+    reading, begun = os.pipe()
+    with os.fdopen(reading, "rb") as pipe:
+        with os.fdopen(begun, "wb"), path.open("wb") as file:
+            process = _spawn([place.document(), str(os.getpid()), str(begun), *command], guard, file, begun)
+        pipe.read()
+    return RunningProgram(process, path)
 
 
-def _spawn(words: Sequence[str], guard: Guard, file: IO[bytes]) -> subprocess.Popen[bytes]:
+def _spawn(words: Sequence[str], guard: Guard, file: IO[bytes], begun: int) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        words,
+        [sys.executable, "-I", "-S", launcher.__file__, *words],
         stdin=subprocess.DEVNULL,
         stdout=file,
         stderr=subprocess.STDOUT,
         env=guard.environment,
         start_new_session=True,
+        pass_fds=(begun,),
     )
 
 

@@ -160,12 +160,19 @@ class _ProbedRun:
         """The application's own shape first, then the others; they fall away when time is short."""
         own = self.session.app.shape
         clock = self.clock.share(BASELINE_SHARE)
-        self._baseline(own, clock, self.clock)
+        try:
+            self._baseline(own, clock, self.clock)
+        except TrialError as error:
+            if not self.arena.app_cage.ran_out_of_memory():
+                raise
+            given = "" if own.memory_gib is None else f" with {own.memory_gib:g} GiB"
+            told = f"{self.session.app.command[0]} ran {OUT_OF_MEMORY}{given}"
+            raise TrialError(told, hint="--memory-gib gives it more") from error
         for vcpus in powers(len(self.cores)):
-            if vcpus != own.vcpus and clock.left > 0:
+            if vcpus != own.vcpus:
                 try:
                     self._baseline(replace(own, vcpus=vcpus), clock, clock)
-                except TooSlowError as error:
+                except (TooSlowError, OutOfTimeError) as error:
                     self.session.notes.append(f"not measured with {vcpus:g} vCPUs: {error}")
                 except TrialError as error:
                     self._failed(replace(own, vcpus=vcpus), error)

@@ -20,6 +20,7 @@ LEAST_PATIENCE = 1.0
 PUSHED_OUT = 0.5  # ours: of the rate at which held memory is touched
 NOISE_WINDOWS = 5  # ours: of a stressor alone, to know its own drift
 ALONE_WINDOW = 0.25  # ours: seconds in which a stressor's own rate is read
+OUT_OF_TIME, MORE_TIME = "the time that may be spent is used up", "--time-cap allows more time"
 
 
 class OutOfTimeError(TrialError):
@@ -50,7 +51,7 @@ class TimeBudget:
     def patience(self) -> float:
         """How long one run may take from now."""
         if self.left <= 0:
-            raise OutOfTimeError("the time that may be spent is used up")
+            raise OutOfTimeError(OUT_OF_TIME, hint=MORE_TIME)
         return min(self.run_seconds, self.left)
 
 
@@ -58,9 +59,9 @@ def timed(bench: Bench, clock: TimeBudget) -> BenchReading:
     """One measurement; OutOfTimeError where the clock rather than the application is why there is none."""
     try:
         return bench.measure(clock.patience())
-    except TrialError as error:
+    except TooSlowError as error:
         if clock.left <= 0:
-            raise OutOfTimeError(str(error)) from error
+            raise OutOfTimeError(OUT_OF_TIME, hint=MORE_TIME) from error
         raise
 
 

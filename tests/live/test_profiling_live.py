@@ -50,6 +50,7 @@ def arena() -> Iterator[Arena]:
 
 def profiled(tmp_path: Path, *words: str) -> Profile:
     out = tmp_path / "p.yaml"
+    out.unlink(missing_ok=True)
     assert main.run(["profile", "run", "--out", str(out), *words]) == 0
     return load_profile(out)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -43,7 +44,10 @@ def run(
     pattern: Annotated[str | None, typer.Option(help="Where --load prints the number; regular expression.")] = None,
     metric_name: Annotated[str, typer.Option(help="What --printed or --load count.")] = "figure",
     unit: Annotated[str, typer.Option(help="The unit of --printed or --load.")] = "units",
-    better: Annotated[str, typer.Option(help="Which is better of --printed or --load: higher or lower.")] = "higher",
+    better: Annotated[
+        str | None,
+        typer.Option(help="Which is better of --printed or --load: higher or lower (default: of times lower)."),
+    ] = None,
     ready_port: Annotated[int | None, typer.Option(help="A service is ready when this port accepts.")] = None,
     ready_line: Annotated[str | None, typer.Option(help="A service is ready when it prints this.")] = None,
     warm_up: Annotated[str | None, typer.Option(help="Load before a service is measured, for example 5s.")] = None,
@@ -64,7 +68,7 @@ def run(
     No process survives the run, however it ends. Ctrl-C keeps the measurements so far. With --cloud it is
     measured on a machine that is launched for it and ended in any case; Ctrl-C ends that and keeps nothing.
     """
-    from hcloud.readers.applications.app import load_app
+    from hcloud.readers.applications.app import load_app, usually_better
     from hcloud.usecases.measuring.profile_run import ProbeRequest, app_files, resources_named, targets_of
     from hcloud.views.measuring import documents
     from hcloud.views.measuring import profile as view
@@ -76,7 +80,7 @@ def run(
     stated = {"printed": printed, "url": url, "load": shlex.split(load) if load else None, "pattern": pattern}
     metric: dict[str, object] = {k: v for k, v in stated.items() if v is not None}
     if metric and url is None:
-        metric |= {"name": metric_name, "unit": unit, "better": better}
+        metric |= {"name": metric_name, "unit": unit, "better": better or usually_better(unit)}
     words: dict[str, object] = {
         "command": list(command or []),
         "name": name,
@@ -117,6 +121,7 @@ def _measure_here(
     wanted = list(errands)
     if busy := busy_warning():
         terminal.warn(busy)
+        probing = replace(probing, busy=busy)
     if not alone:
         with terminal.progress("looking at this machine", 1.0) as advance:
             look_at_machine(probing, [one for one, _ in wanted], advance)

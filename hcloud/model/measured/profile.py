@@ -227,6 +227,15 @@ def _still_true(before: Profile, after: Profile) -> Iterator[str]:
     yield from (note for note in before.notes if (name := note.partition(":")[0]) in RESOURCES and name not in told)
 
 
+def about_another(before: Profile, after: Profile) -> str:
+    """What the earlier profile is about where nothing of it would be kept; "" where the two can be merged."""
+    if _subject(before) == _subject(after):
+        return ""
+    metric = f"{before.metric.name} in {before.metric.unit}, {'higher' if before.metric.rising else 'lower'} is better"
+    command = f" of {' '.join(before.command)[:80]}" if before.command else ""
+    return f"{before.app}, {before.kind.name.lower()}, {metric}{command}"
+
+
 def _subject(profile: Profile) -> tuple[object, ...]:
     return profile.app, profile.kind, profile.metric, profile.command
 

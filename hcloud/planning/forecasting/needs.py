@@ -36,7 +36,7 @@ UNKNOWN_ERROR = HIGHEST / math.sqrt(12)
 """Standard deviation in points of a score that nothing is known about: any is as likely as any other."""
 _SIGMAS = 1.96
 """Half of a 95 % interval in standard deviations."""
-KEY, NO_PROFILE = "profiles.folder", "no profile: as requested"
+KEY, NO_PROFILE, RESIZED = "profiles.folder", "no profile: as requested", " vCPU ("
 
 
 class SizePoint(NamedTuple):
@@ -138,9 +138,10 @@ def _sizes(columns: Mapping[str, Predicted], *, rising: bool) -> tuple[SizePoint
 
 
 def _performance(predicted: Predicted, *, rising: bool) -> tuple[float, float]:
-    """The value and the worse end of its interval, as more is better; a measurement is taken at its word."""
-    worse = predicted.value if predicted.measured else predicted.low if rising else predicted.high
-    return (predicted.value, worse) if rising else (1 / predicted.value, 1 / worse)
+    """The value and the least that is certain, as more is better: the worse end of its interval; of a measurement the
+    value itself, unless its interval is wider than the loss that is allowed (``KEPT``)."""
+    best, least = (predicted.value, predicted.low) if rising else (1 / predicted.value, 1 / predicted.high)
+    return best, min(best, least / KEPT) if predicted.measured else least
 
 
 def _scores(tolerated: Mapping[str, Predicted], caused: Mapping[str, Predicted]) -> list[tuple[int, float]]:
@@ -233,4 +234,4 @@ def _resized(need: ApplicationNeed, jobs: Jobs, rows: NDArray[np.intp], target: 
             chosen = rows[(asked == (cores, gib)).all(axis=1)]
             target[0][chosen], target[1][chosen] = point.vcpus, point.gib or gib
             how = "measured" if point.measured else "predicted"
-            yield f"{len(chosen):,} from {cores:g} to {point.vcpus:g} vCPU ({how})"
+            yield f"{len(chosen):,} from {cores:g} to {point.vcpus:g}{RESIZED}{how})"

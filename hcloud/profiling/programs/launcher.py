@@ -52,10 +52,12 @@ def _texts(place: dict[str, object], key: str) -> list[str]:
 
 
 def main() -> None:
-    """Take the place in the first argument for the parent in the second, and become the rest."""
+    """Take the place in the first argument for the parent in the second, and become the rest; the pipe in the third
+    closes then."""
     try:
+        os.set_inheritable(int(sys.argv[3]), False)
         take_place(json.loads(sys.argv[1]), int(sys.argv[2]))
-        os.execvp(sys.argv[3], sys.argv[3:])
+        os.execvp(sys.argv[4], sys.argv[4:])
     except OSError as error:
         sys.stderr.write(f"cannot start: {error}\n")
         sys.exit(CANNOT_START)

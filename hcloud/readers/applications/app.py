@@ -42,6 +42,7 @@ TOP = (
     "target",
 )
 _NEEDED = ("name", "command")
+_TIME = re.compile(r"([munµμ]|milli|micro|nano)?s(ec(ond)?s?)?|min(ute)?s?|h(ours?)?", re.IGNORECASE)
 _METRIC = ("printed", "load", "url", "connections", "seconds", "pattern", "name", "unit", "better", "of")
 _FEWEST_VCPUS, _MOST_VCPUS, _MOST_GIB = 0.1, 1024.0, 65536.0
 _DIRECTIONS = {"higher": True, "lower": False}
@@ -156,6 +157,11 @@ def _pattern(stated: Stated, given: Mapping[str, object], key: str) -> str:
     if text and groups != 1:
         stated.note(f"metric.{key}", repr(text)[:60], "exactly one group, around the number")
     return text
+
+
+def usually_better(unit: str) -> str:
+    """Which figures of a unit are better where nobody says: of a time the lower ones."""
+    return "lower" if _TIME.fullmatch(unit.strip()) else "higher"
 
 
 def _metric(stated: Stated, given: Mapping[str, object]) -> Metric:

@@ -18,7 +18,7 @@ from hcloud.planning.decide import FleetDecision
 from hcloud.planning.fleets.candidates import UNPRICED
 from hcloud.planning.forecasting.fall import WORTH_A_WARNING, YEAR_BEFORE, end_of, ends_lower, filling_days
 from hcloud.planning.forecasting.forecast import FINE_STEP, WEEK, counted_too_often, is_filled_up
-from hcloud.planning.forecasting.needs import KEY, NO_PROFILE
+from hcloud.planning.forecasting.needs import KEY, NO_PROFILE, RESIZED
 from hcloud.planning.forecasting.outliers import lone, outlier
 from hcloud.planning.forecasting.rising import AT_EACH_END, growth_of
 from hcloud.planning.forecasting.window import window_of
@@ -172,6 +172,8 @@ def _of_rules(rules: Iterable[Modelled]) -> Iterator[str]:
             yield f"{rule.column} of the workload is taken {rule.rule}"
         if rule.key == KEY and rule.rule.startswith(NO_PROFILE):
             yield f"{rule.column} of the workload have {rule.rule}"
+        elif rule.key == KEY and RESIZED in rule.rule:
+            yield f"{rule.column} is sized by its profile, not as asked for: {rule.rule.partition('; ')[0]}"
 
 
 def warnings(seen: PlanNoteInputs) -> Iterator[str]:

@@ -31,6 +31,7 @@ from hcloud.model.measured.profile import Profile, merged
 from hcloud.planning.changes.diff import DiffInputs, changes
 from hcloud.planning.changes.digest import signed
 from hcloud.profiling.parcel import Parcel, ParcelError, check_no_secrets, opened, shown, start_up
+from hcloud.profiling.session import ProfilingSession
 from hcloud.readers.applications.profiles import load_profile
 from hcloud.store.profiles import save_profile
 from hcloud.usecases.live.ground import FAKE, LiveGround
@@ -111,7 +112,7 @@ def profile_on_cloud(
 
     Raises PartialError where that cannot be done, with what ends it then.
     """
-    fare, before = fare_of(ground, errand), earlier(errand.target)
+    fare, before = fare_of(ground, errand), earlier(errand.target, ProfilingSession(errand.app, ()).profile())
     nonce = uuid4().hex[:16]
     script = start_up(errand.app, _flags(errand.probing), nonce)
     check_no_secrets(script, os.environ)

@@ -53,8 +53,8 @@ def import_profile(source: tuple[Path, str], machine: UtilisationBase, app: tupl
     earlier import into the same file found."""
     path, name = source
     check_target(out)
-    before = earlier(out)
     profile = profile_of_use(load_use(path, name, machine), app, f"imported from {path.name} ({name})")
+    before = earlier(out, profile)
     profile = merged(before, profile) if before else profile
     save_profile(profile, out)
     return profile

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from hcloud.errors import UsageError, did_you_mean
 from hcloud.model.measured.app import App
-from hcloud.model.measured.profile import RESOURCES, Profile, merged
+from hcloud.model.measured.profile import RESOURCES, Profile, about_another, merged
 from hcloud.profiling import place
 from hcloud.profiling.session import MachineFindings, ProfilingSession, learn
 from hcloud.readers.applications.profiles import load_profile
@@ -48,6 +48,7 @@ def target_of(app: App, out: Path | None, *, alone: bool = True) -> Path:
     check_name(app.name)
     path = (out or Path(file_name(app.name))) if alone else (out or Path()) / file_name(app.name)
     check_target(path)
+    earlier(path, ProfilingSession(app, ()).profile())
     return path
 
 
@@ -79,11 +80,13 @@ def file_name(app: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ProbeRequest:
-    """Which resources, in the order of which seed, and what was already found out about the machine."""
+    """Which resources, in the order of which seed, what was already found out about the machine, and what others do on
+    it (``busy_warning``)."""
 
     resources: tuple[str, ...]
     seed: int = 0
     known: MachineFindings = field(default_factory=MachineFindings)
+    busy: str = ""
 
 
 def app_files(path: Path) -> tuple[Path, ...]:
@@ -119,8 +122,10 @@ def run_profile(app: App, probing: ProbeRequest, out: Path, advance: Callable[[f
     """Measure and write the profile, with what earlier runs found; an interrupted run is written too, once its baseline
     stands."""
     _need_linux()
-    before = earlier(out)
     session = ProfilingSession(app, probing.resources, probing.seed, known=probing.known)
+    before = earlier(out, session.profile())
+    if probing.busy:
+        session.notes.append(f"not known well: {probing.busy}")
     interrupted = False
     try:
         session.run(advance)
@@ -135,9 +140,16 @@ def run_profile(app: App, probing: ProbeRequest, out: Path, advance: Callable[[f
     return ProfileRun(profile, out, interrupted)
 
 
-def earlier(path: Path) -> Profile | None:
-    """The profile that is there already; read before long work, so that a damaged one is refused before it."""
-    return load_profile(path) if path.is_file() and path.stat().st_size else None
+def earlier(path: Path, found: Profile) -> Profile | None:
+    """The profile that is there already; UsageError where it is about something else, and would be lost. Read before
+    long work, so that this and a damaged one are refused before it."""
+    before = load_profile(path) if path.is_file() and path.stat().st_size else None
+    if before is not None and (about := about_another(before, found)):
+        raise UsageError(
+            f"{path}: is a profile of something else ({about}), and nothing of that would be kept",
+            hint="write another file (--out, or another name), or delete this one",
+        )
+    return before
 
 
 def _need_linux() -> None:

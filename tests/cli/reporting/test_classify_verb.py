@@ -332,6 +332,8 @@ def test_a_plan_buys_what_the_profiles_say_is_needed(
     assert saved_vcpus == pytest.approx(10 * 6, abs=0.5)  # ten flat services at two vCPUs instead of eight
     assert float(needed["after"]["monthly"]) < float(asked["after"]["monthly"])
     assert "41 jobs of the workload have no profile: as requested: etl" in needed["warnings"]
+    sized = "flat is sized by its profile, not as asked for: 10 from 8 to 2 vCPU (measured)"
+    assert any(warning.startswith(sized) for warning in needed["warnings"])
     assert run(["explain", str(target), "--full"]) == 0
     told = " ".join(capsys.readouterr().out.split())
     assert "profiles.folder flat 10 from 8 to 2 vCPU (measured)" in told

@@ -16,6 +16,7 @@ from hcloud.cli import main
 from hcloud.model.measured.profile import Aspect
 from hcloud.profiling.cage import this_machine
 from hcloud.profiling.programs import orphans
+from hcloud.readers.applications.app import usually_better
 from hcloud.readers.applications.profiles import load_profile
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="profile run needs Linux")
@@ -63,14 +64,19 @@ def test_a_batch_command_is_measured_in_every_shape(tmp_path: Path, capsys: pyte
     assert str(out) in screen.err
 
 
-def test_a_printed_number_is_the_metric(tmp_path: Path) -> None:
+def test_a_printed_number_is_the_metric(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hcloud.usecases.measuring.profile_run.busy_warning", lambda: "other programs run")
     command = script(tmp_path, "echo speed: 1,250 rows; echo speed: 1,500 rows")
     out = tmp_path / "p.yaml"
     words = ("--printed", r"speed: ([\d,]+)", "--metric-name", "speed", "--unit", "rows/s", "--out", str(out))
     assert run("run", *QUICK, *words, "--", command) == 0
     found = load_profile(out)
     assert found.metric.rising
+    assert "not known well: other programs run" in found.notes
     assert {e.value for e in found.entries[Aspect.SCALE_UP].values()} == {1500.0}
+    assert [usually_better(unit) for unit in ("ms", "Seconds", "µs", "min", "m", "MB/s")] == ["lower"] * 4 + [
+        "higher"
+    ] * 2
 
 
 def test_flags_override_the_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -84,8 +84,11 @@ def test_failures_are_written_and_read_and_no_number_stands_beside_them(tmp_path
     kept = profile({Aspect.SCALE_UP: {"2c4g": at(9)}}, failures={Aspect.SCALE_UP: {"1c2g": failed("out of memory")}})
     save_profile(kept, tmp_path / "p.yaml")
     assert load_profile(tmp_path / "p.yaml") == kept
-    assert earlier(tmp_path / "p.yaml") == kept
-    assert earlier(tmp_path / "none.yaml") is None
+    assert earlier(tmp_path / "p.yaml", replace(kept, entries={}, failures={})) == kept
+    for other in ({"command": ("sort", "y")}, {"metric": Metric("time", "ms", rising=False)}):
+        with pytest.raises(UsageError, match="sort, batch, time in s, lower is better of sort x"):
+            earlier(tmp_path / "p.yaml", replace(kept, **other))
+    assert earlier(tmp_path / "none.yaml", kept) is None
     text = (tmp_path / "p.yaml").read_text().replace('"1c2g"', '"2c4g"')
     (tmp_path / "p.yaml").write_text(text)
     with pytest.raises(InputError) as refused:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Iterator
+from contextlib import nullcontext
+from types import SimpleNamespace
 
 import pytest
 
-from hcloud.model.measured.app import COMPLETION, App
+from hcloud.model.measured.app import COMPLETION, App, MachineShare, ProfilingBudget
+from hcloud.model.measured.profile import Aspect
 from hcloud.model.workload import JobKind
 from hcloud.profiling.bench import BenchReading
 from hcloud.profiling.cage import Cage, Hierarchy
@@ -17,7 +20,7 @@ from hcloud.profiling.place import ProcessPlacement, TooSlowError, TrialError
 from hcloud.profiling.ramp import Crossing
 from hcloud.profiling.selfcheck import IsolationMode, ResourceFinding, Response
 from hcloud.profiling.session import ProfilingSession, less_sure
-from hcloud.profiling.trial import OutOfTimeError, Scores, TimeBudget, Trial, level
+from hcloud.profiling.trial import OUT_OF_TIME, OutOfTimeError, Scores, TimeBudget, Trial, level, timed
 
 
 class Known(Injector):
@@ -188,3 +191,63 @@ def test_what_is_less_sure_of_a_score_is_noted() -> None:
     assert session.notes == [f"network: {less_sure(0.13)}", "network: not known what it causes, the time was used up"]
     session.keep("disk", finding, Scores(Crossing(39.0, 0.0, 100.0, 4, never=False), None, 0.05, 0.0))
     assert not any("disk: tolerated is" in note for note in session.notes)
+
+
+def test_what_the_clock_ended_was_not_too_slow(monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = Hangs(Known("cpu", loses_from=0.0), 0.0)
+    with pytest.raises(TooSlowError):
+        timed(bench, TimeBudget.start(60.0, 1.0))
+    clock = iter((1.0, 1.0, 2.0))  # there is time when it starts, and none when it ends
+    monkeypatch.setattr("hcloud.profiling.trial.time.monotonic", lambda: next(clock))
+    with pytest.raises(OutOfTimeError, match="used up"):
+        timed(bench, TimeBudget(2.0, 1.0))
+
+
+class OnTwoCores:
+    """A program that takes 200 s on one core, by a clock of its own; what happens to it on two."""
+
+    def __init__(self, cores: int, error: TrialError, clock: list[float]) -> None:
+        self.error, self.clock = error if cores == 2 else None, clock
+
+    def measure(self, patience: float) -> BenchReading:
+        self.clock[0] += 200.0
+        if self.error is not None:
+            raise self.error
+        return BenchReading(1.0, None)
+
+    def close(self) -> None:
+        """Nothing runs."""
+
+
+def shapes(
+    monkeypatch: pytest.MonkeyPatch, error: TrialError, vcpus: float = 1.0, cap: float = 1e6
+) -> ProfilingSession:
+    """What a run without resources says of its shapes."""
+    clock = [0.0]
+    monkeypatch.setattr("hcloud.profiling.trial.time.monotonic", lambda: clock[0])
+    guard = SimpleNamespace(token="1-1", own_group=lambda group: None)
+    monkeypatch.setattr("hcloud.profiling.session.Guard", lambda: nullcontext(guard))
+    monkeypatch.setattr("hcloud.profiling.place.own_cores", lambda: (0, 1))
+    monkeypatch.setattr(
+        "hcloud.profiling.session.open_bench", lambda _, app, stand: OnTwoCores(len(stand.app.cores), error, clock)
+    )
+    app = App("app", JobKind.BATCH, ("app",), shape=MachineShare(vcpus), limits=ProfilingBudget(cap, cap))
+    session = ProfilingSession(app, (), hierarchy=Hierarchy(0))
+    session.run(lambda done: None)
+    return session
+
+
+def test_a_shape_for_which_there_was_no_time_is_no_shape_where_it_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No plan used two vCPUs any more, since the time was used up before they were measured."""
+    session = shapes(monkeypatch, OutOfTimeError("over"))
+    assert (list(session.entries[Aspect.SCALE_UP]), session.failures) == (["1c"], {})
+    assert "not measured with 2 vCPUs: over" in session.notes
+    assert list(shapes(monkeypatch, TrialError("gone")).failures) == ["2c"]
+    late = shapes(monkeypatch, TrialError("gone"), cap=600.0)
+    assert (late.failures, late.notes[-1]) == ({}, f"not measured with 2 vCPUs: {OUT_OF_TIME}")
+
+
+def test_who_runs_out_of_memory_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Cage, "ran_out_of_memory", lambda self: True)
+    with pytest.raises(TrialError, match="app ran out of memory"):
+        shapes(monkeypatch, TrialError("app was killed by signal 9"), vcpus=2.0)

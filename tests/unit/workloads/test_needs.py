@@ -79,6 +79,15 @@ def test_a_prediction_counts_with_the_worse_end_of_its_interval() -> None:
     assert not found.measured
 
 
+def test_a_measurement_that_is_vaguer_than_the_loss_that_is_allowed_cuts_nothing() -> None:
+    """Of 7.7 (6.3 to 9.1) on one vCPU and 8.3 (1.3 to 15.4) on two, one was taken."""
+    vague = {"1c4g": Predicted(7.7, 6.3, 9.1, True), "2c8g": Predicted(8.3, 1.3, 15.4, True)}
+    assert size_needed(need_of(profile(rising=False), estimate(scale_up=vague)), 2, 8) is None
+    usual = {"1c4g": Predicted(10.0, 9.6, 10.4, True), "2c8g": exact(10.0)}
+    for rising in (False, True):
+        assert size_needed(need_of(profile(rising=rising), estimate(scale_up=usual)), 2, 8) is not None
+
+
 def test_times_are_better_when_smaller() -> None:
     times = {"1c4g": exact(100.0), "2c8g": exact(51.0), "4c16g": exact(50.0)}
     found = size_needed(need_of(profile(rising=False), estimate(scale_up=times)), 4, 16)
