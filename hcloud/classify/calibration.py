@@ -64,7 +64,7 @@ class Misses:
     errors: Floats
     expected: Floats
 
-    def quantile(self, coverage: float = COVERAGE) -> float:
+    def quantile(self) -> float:
         """How many expected deviations hold the share of the cells of an application that is none of these rows: the
         least level of conformal prediction (Vovk et al. 2005) at which the other rows' errors hold the share of each
         row's, one more row counted that is held as badly as the worst. The cells of a row miss together, so that few
@@ -73,7 +73,7 @@ class Misses:
         found = ~np.isnan(ratios)
         order = np.argsort(ratios[found])
         values, rows = ratios[found][order], np.nonzero(found)[0][order]
-        levels = np.linspace(coverage, 1.0, LEVELS)
+        levels = np.linspace(COVERAGE, 1.0, LEVELS)
         mine = rows == np.unique(rows)[:, None]
         counts = mine.sum(axis=1, keepdims=True)
         others = np.argsort(mine, axis=1, kind="stable")
@@ -81,7 +81,7 @@ class Misses:
         limits = np.append(values, 0.0)[np.where(ranks > 0, np.take_along_axis(others, ranks - 1, axis=1), len(values))]
         upto = np.concatenate((np.zeros_like(counts), np.cumsum(mine, axis=1)), axis=1)
         held = np.take_along_axis(upto, np.searchsorted(values, limits, side="right"), axis=1) / counts
-        enough = held.sum(axis=0) + held.min(axis=0) >= coverage * (len(held) + 1)
+        enough = held.sum(axis=0) + held.min(axis=0) >= COVERAGE * (len(held) + 1)
         return float(_within(values, levels)[np.argmax(enough) if enough.any() else -1])
 
 

@@ -78,18 +78,17 @@ class PerformanceTarget:
     sure: bool = False
 
 
-def size_for(row: CompletedRow, target: PerformanceTarget, prices: Mapping[str, float] | None = None) -> str | None:
-    """The first column that reaches the target: the cheapest where prices are given, else the smallest by natural
-    order; None where no column does."""
+def size_for(row: CompletedRow, target: PerformanceTarget) -> str | None:
+    """The smallest column by natural order that reaches the target; None where no column does."""
     reaching = []
     for column, predicted in row.columns.items():
         if target.rising:
             reached = (predicted.low if target.sure else predicted.value) >= target.value
         else:
             reached = (predicted.high if target.sure else predicted.value) <= target.value
-        if reached and (prices is None or column in prices):
+        if reached:
             reaching.append(column)
-    return min(reaching, key=lambda c: (_price(prices, c) if prices else 0.0, natural(c)), default=None)
+    return min(reaching, key=natural, default=None)
 
 
 def misclassified(predicted: Predicted, value: float) -> bool:

@@ -161,7 +161,7 @@ def _servers(shape: CentreShape, sizes: NDArray[np.int64], environment: NDArray[
     return Servers(f"scenario:{shape.name}", names, cores, memory, space, groups)
 
 
-def use_of(made: Centre, days: int, step: int = 300, begin: float = 0.0) -> TenantHistories:
+def use_of(made: Centre, days: int, step: int = 300) -> TenantHistories:
     """The use of every tenant in whole days from the begin of a week on."""
     chance = np.random.default_rng([made.seed, 2, made.shape.draw])
     count, tenants = days * DAY // step, made.servers.tenants
@@ -179,7 +179,7 @@ def use_of(made: Centre, days: int, step: int = 300, begin: float = 0.0) -> Tena
         use[tenant] = np.clip(course + _noise(count, chance), 0.0, 1.0)
     sizes = np.bincount(tenants.of, minlength=len(tenants.names))
     cores = np.bincount(tenants.of, made.servers.cores, len(tenants.names)).astype(np.float64)
-    return TenantHistories(tenants.names, use, begin, step, sizes, cores)
+    return TenantHistories(tenants.names, use, 0.0, step, sizes, cores)
 
 
 def _noise(count: int, chance: np.random.Generator) -> Floats:

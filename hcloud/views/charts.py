@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from hcloud.model.workload import DATES_FROM
 from hcloud.units import format_duration, format_span
 from hcloud.views.lines import wrapped
 from hcloud.views.page.axes import Axis, area, axis, framed, key, short_number
@@ -15,8 +16,6 @@ from hcloud.views.page.drawn import Drawn
 from hcloud.views.page.svg import LETTER, LINE, Canvas
 from hcloud.views.pictures import save_drawn
 
-DATES_FROM = 1e8
-"""Times from here on count from 1970 and are shown as dates, earlier ones as time since the start."""
 _BLOCKS = " ▁▂▃▄▅▆▇█"
 _PEAK = "░"
 _NARROWEST = 8

@@ -170,7 +170,7 @@ class Rehearsal:
             assert self.live(slot.address) == slot.count, "V4: not what was planned"
         assert self.live() == sum(s.count for s in slots)
         shown = self.plan(*slots)
-        assert shown.is_empty, "V4: the next plan is not empty"
+        assert not shown.to_do, "V4: the next plan is not empty"
         young = {m.id for m in self.cloud.ledger.machines.values() if self.cloud.clock.now() - m.made_at < 300}
         assert all(set(refusal.ids) <= young for refusal in shown.refusals), "V4: something is not as it should be"
 

@@ -168,11 +168,6 @@ class ChangeSet:
         return tuple(c for c in self.changes if c.how is not How.SHOW)
 
     @property
-    def is_empty(self) -> bool:
-        """Whether there is nothing to carry out."""
-        return not self.to_do
-
-    @property
     def is_settled(self) -> bool:
         """Whether what stands is what should: nothing to carry out, and nothing refused."""
         return not self.to_do and not self.refusals

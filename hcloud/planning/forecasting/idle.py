@@ -84,8 +84,8 @@ class LeftByServices(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class PlayedHours:
     """What became of batch beside the services of a plan's reserve, tick by tick: ``vcpus`` that it carried in the mean
-    of the demand's steps, of ``wanted`` that might run there, where arithmetic counted on ``arithmetic``; of so many
-    ``jobs`` how many ended there, found no class with room, and moved to machines; tasks that were killed, and the
+    of the demand's steps, of ``wanted`` that might run there, where arithmetic counted on ``arithmetic``; how many
+    jobs ended there, found no class with room, and moved to machines; tasks that were killed, and the
     share of the work that this lost: all in the mean of runs with so many ``seeds``, in ``harmed`` of which more
     services waited for the reserve or ran on rented machines than without. ``why_not`` says why it was not played."""
 
@@ -93,7 +93,6 @@ class PlayedHours:
     vcpus: float = 0.0
     arithmetic: float = 0.0
     wanted: float = 0.0
-    jobs: int = 0
     ended: int = 0
     no_class: int = 0
     moved: int = 0

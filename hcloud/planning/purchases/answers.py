@@ -34,10 +34,9 @@ class Holdings:
 
 @dataclass(frozen=True, slots=True)
 class PlannedPurchases:
-    """A purchase plan (None where nothing is left to buy) with the needs it meets, and what was left out and why."""
+    """A purchase plan (None where nothing is left to buy), and what was left out and why."""
 
     purchases: PurchasePlan | None
-    needs: tuple[CommitmentNeed, ...]
     later: tuple[CommitmentNeed, ...]
     elsewhere: tuple[str, ...]
     expiring: tuple[Commitment, ...]

@@ -36,7 +36,6 @@ class SlurmJob:
     held: bool = False
     parked: bool = False
     priority: int = 0
-    flags: frozenset[str] = frozenset()
     cpus: int = 1
     memory: int = 0
     node_count: int = 1
@@ -70,11 +69,7 @@ class SlurmNode:
     state: str
     flags: frozenset[str]
     reason: str = ""
-    address: str = ""
     comment: str = ""
-    cpus: int = 0
-    memory: int = 0
-    allocated: int = 0
 
 
 def answer(text: str) -> dict[str, Any]:
@@ -199,7 +194,6 @@ def _job(row: Mapping[str, Any]) -> SlurmJob:
         held=parked or number(row.get("priority")) == 0,
         parked=parked,
         priority=priority,
-        flags=frozenset(states[1:]),
         cpus=int(asked.get("cpu") or number(row.get("cpus")) or 1),
         memory=mebibytes(asked.get("mem", "")),
         node_count=int(asked.get("node") or number(row.get("node_count")) or 1),
@@ -236,9 +230,5 @@ def _node(row: Mapping[str, Any]) -> SlurmNode:
         state=states[0],
         flags=frozenset(states[1:]),
         reason=str(row.get("reason") or ""),
-        address=str(row.get("address") or ""),
         comment=str(row.get("comment") or ""),
-        cpus=number(row.get("cpus")) or 0,
-        memory=number(row.get("real_memory")) or 0,
-        allocated=number(row.get("alloc_cpus")) or 0,
     )

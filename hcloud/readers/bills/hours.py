@@ -65,7 +65,7 @@ class BillHours:
         return f"{of} end days before it: taken as not over, {counts} (--set finished=yes if it is over)"
 
     def _has_its_hours(self, fee: LineTotal) -> bool:
-        return fee.last <= self.end or fee.hours <= _DAY * fee.rows
+        return fee.last <= self.end
 
     def _is_over_by_days(self, fee: LineTotal) -> bool:
         return INVOICE in fee.absent and fee.last - self.end < _DAY

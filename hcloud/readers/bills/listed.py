@@ -16,12 +16,10 @@ _CENTS_OF_MILLIONTHS = Decimal("0.00000001")
 
 @dataclass(frozen=True, slots=True)
 class ListedUse:
-    """List costs of the lines of one kind of machine (None: not said): of all, and of those that commitments cover;
-    ``unlisted`` are the rows of the latter that do not say their own."""
+    """List costs of the lines of one kind of machine (None: not said): of all, and of those that commitments cover."""
 
     all: Decimal | None
     covered: Decimal | None
-    unlisted: int = 0
 
 
 def has_list_cost(total: LineTotal) -> bool:
@@ -38,15 +36,15 @@ def listed_use(used: Sequence[LineTotal], paid: Decimal, on_demand_hours: float,
         return ListedUse(None, None)
     covered = [t for t in used if t.line.kind is LineKind.COVERED]
     unlisted = [t for t in covered if not has_list_cost(t)]
-    at_list, rows = priced.of(covered, "list"), sum(t.rows for t in unlisted)
+    at_list = priced.of(covered, "list")
     if unlisted:
         alone = priced.of((t for t in used if t.line.option is None), "list")
         if not alone or not on_demand_hours:
-            return ListedUse(None, None, rows)
+            return ListedUse(None, None)
         more = alone * Decimal(sum(t.covered for t in unlisted)) / Decimal(on_demand_hours)
         at_list += more.quantize(_CENTS_OF_MILLIONTHS)
     told_apart = not any(t.line.stream is Stream.COVERED for t in used) and all(
         "list" in t.money or t in unlisted for t in covered
     )
     rest = priced.of((t for t in used if t.line.kind is not LineKind.COVERED), "list")
-    return ListedUse(rest + at_list, at_list if told_apart else None, rows)
+    return ListedUse(rest + at_list, at_list if told_apart else None)

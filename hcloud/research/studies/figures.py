@@ -100,12 +100,10 @@ def grid(
     return StudyTable(title, (corner, *columns), cells)
 
 
-def curves(
-    bench: StudyBench, cases: Mapping[tuple[float, str], Case], figures: Mapping[str, Figure] = SWEPT
-) -> tuple[PictureMark, ...]:
-    """A panel for each figure, a curve for each strategy over the swept value."""
+def curves(bench: StudyBench, cases: Mapping[tuple[float, str], Case]) -> tuple[PictureMark, ...]:
+    """A panel for each swept figure, a curve for each strategy over the swept value."""
     marks = []
-    for panel, figure in figures.items():
+    for panel, figure in SWEPT.items():
         for (x, series), case in cases.items():
             made = bench.interval(case, figure)
             marks.append(PictureMark(panel, series, x, (made.mean, made.low, made.high)))

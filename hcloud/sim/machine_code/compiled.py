@@ -152,9 +152,9 @@ def begins_plainly(jobs: int, group: str = ENGINE) -> bool:
     return SET.is_little(jobs, _few(group), group) or (not is_made(group) and jobs <= PLAIN_MOST)
 
 
-def foresee(jobs: int, group: str = ENGINE) -> None:
+def foresee(jobs: int) -> None:
     """Count the jobs of runs that are sure to come: the first of them need not be plain Python, then."""
-    SET.spent[group] += jobs
+    SET.spent[ENGINE] += jobs
 
 
 def goes_on_plainly(left: int, group: str = ENGINE) -> bool:

@@ -4,7 +4,7 @@ what ``commit list`` shows of them."""
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -62,10 +62,10 @@ class CommitGround:
         return PurchaseContext(self.cloud, self.ledger, self.here.clock, self.crash)
 
 
-def gates_of(loaded: Loaded, environment: Mapping[str, str] = os.environ) -> Gates:
+def gates_of(loaded: Loaded) -> Gates:
     """What the configuration and the environment have opened."""
     section = loaded.config.commitments
-    return Gates(section.enabled, environment.get(VARIABLE) == "1", section.ceiling, section.price_tolerance)
+    return Gates(section.enabled, os.environ.get(VARIABLE) == "1", section.ceiling, section.price_tolerance)
 
 
 def ledger_of(loaded: Loaded, where: CommitSelection, crash: Crash = go_on) -> PurchaseLedger:

@@ -135,7 +135,7 @@ def _planned(plan: Plan, asked: PurchasePlanRequest, ground: CommitGround, at: d
         save_purchase_plan(found, asked.out)
     warned = said_of_history(plan.history) if found is not None else ()
     way = reconciled(plan, chosen, later, () if found is None else found.items, at)
-    return PlannedPurchases(found, chosen, later, elsewhere, expiring(held, at), unplanned(plan, held, at), way, warned)
+    return PlannedPurchases(found, later, elsewhere, expiring(held, at), unplanned(plan, held, at), way, warned)
 
 
 def _check_queues(needs: tuple[CommitmentNeed, ...]) -> None:

@@ -28,7 +28,6 @@ from hcloud.sim.setup.named_servers import last_named
 from hcloud.sim.setup.shop import SmallerReserve, shop_of
 from hcloud.store.plan_file import load_plan
 from hcloud.units import HOURS_PER_MONTH, cents, format_money
-from hcloud.usecases.progress import Progress
 from hcloud.usecases.studies.simulation import Study, simulate_once, tasks_for, wanted_by
 from hcloud.usecases.workloads.sources import open_prices, open_workload
 
@@ -164,7 +163,7 @@ class OpenedPlan:
     fleet: PlannedFleet
 
 
-def open_planned(path: Path, loaded: Loaded, at: date, progress: Progress | None = None) -> OpenedPlan:
+def open_planned(path: Path, loaded: Loaded, at: date) -> OpenedPlan:
     """The very fleet and workload of a plan file, in the cloud that the configuration or else the plan names.
 
     Raises InputError where the plan names no trace or that is missing, StaleError where it is not the one that the plan
@@ -174,7 +173,7 @@ def open_planned(path: Path, loaded: Loaded, at: date, progress: Progress | None
     if plan.trace is None:
         raise InputError(f"{path}: the plan does not say which trace it was made from", hint="plan again")
     there = _as_planned(plan, plan.trace, loaded, path)
-    workload = without_gpu_jobs(open_workload(there, progress))
+    workload = without_gpu_jobs(open_workload(there))
     return fleet_opened(plan, workload, there, at, path.name)
 
 

@@ -70,9 +70,8 @@ def _told(runs: Sequence[PlayedRun], vcpus: float) -> PlayedHours:
         return sum(float(getattr(run.batch, figure)) for run in runs) / len(runs)
 
     ended, no_class, moved, kills = (round(mean(figure)) for figure in ("ended", "no_class", "moved", "kills"))
-    jobs = runs[0].batch.jobs
     harmed = sum(run.batch.beside is not None and run.batch.beside.harms for run in runs)
-    return PlayedHours("", vcpus, 0.0, 0.0, jobs, ended, no_class, moved, kills, mean("lost"), len(runs), harmed)
+    return PlayedHours("", vcpus, 0.0, 0.0, ended, no_class, moved, kills, mean("lost"), len(runs), harmed)
 
 
 def work_within(jobs: Jobs, demand: Demand) -> Floats:

@@ -14,6 +14,7 @@ from hcloud.model.catalog import PurchaseOption
 from hcloud.model.report import MachineRental, Period
 from hcloud.model.running.decision import Decision, DecisionAction
 from hcloud.model.running.event import Event, Ready
+from hcloud.model.workload import DATES_FROM
 from hcloud.planning.changes.slots import RESERVED
 from hcloud.policy.facts import Setup
 from hcloud.store.journals.journal import JournalContents
@@ -22,8 +23,6 @@ from hcloud.usecases.live.operating.operate import fold_of
 
 _EXACT = 1e-6  # what is left of the differences of two times
 _RESERVED, _LAUNCH_FAILED = "reserved server", "launch-failed"
-DATES_FROM = 1e8
-"""Times from here on count from 1970; earlier ones from the beginning of a trace."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -175,7 +175,7 @@ def converges(disk: Disk) -> None:
     assert found == FLEET
     assert len(disk.cloud.ledger.machines) == sum(FLEET.values()), "more were made than planned"
     site = disk.site()
-    assert changes(disk.slots, observe(site)).is_empty
+    assert not changes(disk.slots, observe(site)).to_do
     state = site.store.load()
     assert state is not None
     assert {r.id for r in state.records} == {m.id for m in live}
@@ -194,7 +194,7 @@ def test_what_an_earlier_plan_wanted_is_not_told_of_a_state_rebuilt_from_it(name
     found = disk.recover()
     assert len(found.records) == len(ours(disk.cloud, LINEAGE)) == 10
     assert found.wanted is None
-    assert changes(disk.slots, observe(disk.site())).is_empty
+    assert not changes(disk.slots, observe(disk.site())).to_do
     assert disk.apply().exit_code == 0
     state = disk.site().store.load()
     assert state is not None

@@ -318,6 +318,15 @@ def test_a_month_that_was_delivered_twice_is_an_error(tmp_path: Path) -> None:
         read_bill(tmp_path)
 
 
+def test_actual_and_amortised_costs_of_a_month_are_not_added(tmp_path: Path) -> None:
+    actual = (CASES / "azure_mca_actual.csv").read_text()
+    (tmp_path / "actual.csv").write_text(actual)
+    (tmp_path / "amortised.csv").write_text(amortised := actual.replace(",24,0,", ",24,1.39,"))
+    assert amortised != actual
+    with pytest.raises(InputError, match="actual and amortised costs of one"):
+        read_bill(tmp_path)
+
+
 def test_parts_of_a_month_are_one_bill(tmp_path: Path) -> None:
     header, *lines = (CASES / "cur_legacy.csv").read_text().splitlines(keepends=True)
     (tmp_path / "20241001-20241101").mkdir()

@@ -46,7 +46,6 @@ def test_a_size_reaches_its_target() -> None:
     row = row_of(Aspect.SCALE_OUT, {"1": 10.0, "2": 18.0, "10": 50.0}, margin=5.0)
     assert size_for(row, PerformanceTarget(15.0, rising=True)) == "2"
     assert size_for(row, PerformanceTarget(15.0, rising=True, sure=True)) == "10"
-    assert size_for(row, PerformanceTarget(15.0, rising=True), {"2": 9.0, "10": 1.0}) == "10"
     assert size_for(row, PerformanceTarget(60.0, rising=True)) is None
     assert size_for(row, PerformanceTarget(16.0, rising=False)) == "1"
     assert size_for(row, PerformanceTarget(12.0, rising=False, sure=True)) is None

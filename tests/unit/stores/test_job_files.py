@@ -223,6 +223,9 @@ def test_all_problems_are_told_at_once(tmp_path: Path) -> None:
     assert "line 5, id: 'a' (line 2 has it already" in text
     assert "line 7, id: 'b' (line 3 has it already" in text
     assert "line 6: 5 cells for 4 columns (put a cell that holds a comma in double quotes)" in text
+    text = refused(tmp_path, "id,command,kind,target,expect\na,true,batch,p99<1ms http://x/,\nb,true,service,,90\n")
+    assert "only a service has a target: write service as its kind" in text
+    assert "a service does not end: remove it, or write batch as its kind" in text
 
 
 def test_a_duplicate_of_a_bad_row_is_told(tmp_path: Path) -> None:
