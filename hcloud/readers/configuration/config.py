@@ -371,8 +371,14 @@ def _user_file() -> Path:
 
 def _from_environment(environment: Mapping[str, str]) -> Iterator[tuple[str, Mapping[str, object]]]:
     for name, text in sorted(environment.items()):
-        if name.startswith(ENVIRONMENT) and "__" in name:
-            section, key = name.removeprefix(ENVIRONMENT).lower().split("__", 1)
+        if not name.startswith(ENVIRONMENT):
+            continue
+        bare = name.removeprefix(ENVIRONMENT).lower()
+        section, apart, key = bare.partition("__" if "__" in bare else "_")
+        if apart == "_" and section in Config.model_fields and key in keys_at(Config, (section,)):
+            meant = f"{ENVIRONMENT}{section}__{key}".upper()
+            raise InputError(f"{name}: section and key need two underscores between them; did you mean {meant}?")
+        if apart == "__":
             if section == "commitments":
                 raise InputError(f"{name}: purchase settings must be in a file, not in the environment")
             if section not in Config.model_fields or key not in keys_at(Config, (section,)):
