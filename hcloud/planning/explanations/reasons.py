@@ -18,6 +18,7 @@ from hcloud.planning.explanations.flips import falls_by, latest_flip, offer_flip
 from hcloud.planning.fleets.candidates import Candidate
 from hcloud.planning.fleets.evaluate import cost_over, evaluate, held_instances, pays_above, pays_throughout
 from hcloud.planning.fleets.fleet import SLACK, Holding, instances_needed, parts_not_rented, steps_in_use
+from hcloud.planning.settings import Outlook
 from hcloud.units import HOURS_PER_MONTH, HOURS_PER_YEAR, cents, format_money, rate
 
 if TYPE_CHECKING:
@@ -30,12 +31,23 @@ WORTH_A_WORD = 0.0005  # ours: what purchases at several dates would save of a p
 def reasons(decision: FleetDecision) -> tuple[str, ...]:
     """The few sentences that carry the plan: the types, the level of the reserve and the option, the sizing."""
     return (
+        *_what_is_planned_for(decision.settings.outlook),
         *_why_these_types(decision),
         *_why_this_reserve(decision),
         *_why_of_equals(decision),
         *_why_sized(decision),
         *_what_whole_jobs_cost(decision),
     )
+
+
+def _what_is_planned_for(outlook: Outlook) -> Iterator[str]:
+    """What is added to the demand of the trace: ten for ten per cent would be eleven times as much."""
+    growth, room = outlook.growth_per_year, outlook.headroom
+    verb = "growing" if growth > 0 else "falling"
+    grown = [f"{verb} by {abs(growth) * 100:,g}% a year (planning.growth_per_year)"] if growth else []
+    spare = [f"with {room * 100:,g}% of spare capacity (planning.headroom)"] if room else []
+    if grown or spare:
+        yield f"planned for the demand of the trace, {' '.join((*grown, *spare))}"
 
 
 def _why_these_types(decision: FleetDecision) -> Iterator[str]:

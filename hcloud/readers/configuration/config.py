@@ -326,12 +326,17 @@ def load_config(file: Path | None = None, environment: Mapping[str, str] = os.en
         raise UsageError(f"{named}: {what}", hint="write one with 'hcloud init'")
     chosen = named or Path(FILE_NAME)
     files = [path for path in (_user_file(), chosen) if path.is_file()]
+    parts = [*((str(path), _read(path)) for path in files), *_from_environment(environment)]
     merged: dict[str, object] = {}
-    for path in files:
-        merged = _merge(merged, _read(path))
-    merged = _merge(merged, dict(_from_environment(environment)))
-    name = str(chosen) if chosen in files else "configuration"
-    return Loaded(parse_config(merged, name), chosen.parent, tuple(files))
+    for _, part in parts:
+        merged = _merge(merged, part)
+    try:
+        config = parse_config(merged, str(chosen) if chosen in files else "configuration")
+    except InputError:
+        for source, part in parts:  # names the file or the variable that is wrong by itself
+            parse_config(part, source)
+        raise
+    return Loaded(config, chosen.parent, tuple(files))
 
 
 def parse_config(content: Mapping[str, object], name: str) -> Config:
@@ -364,19 +369,23 @@ def _user_file() -> Path:
     return user_config_path("hcloud-hybrid") / FILE_NAME
 
 
-def _from_environment(environment: Mapping[str, str]) -> Iterator[tuple[str, object]]:
-    sections: dict[str, dict[str, object]] = {}
+def _from_environment(environment: Mapping[str, str]) -> Iterator[tuple[str, Mapping[str, object]]]:
     for name, text in sorted(environment.items()):
-        if name.startswith(ENVIRONMENT) and "__" in name:
-            section, key = name.removeprefix(ENVIRONMENT).lower().split("__", 1)
+        if not name.startswith(ENVIRONMENT):
+            continue
+        bare = name.removeprefix(ENVIRONMENT).lower()
+        section, apart, key = bare.partition("__" if "__" in bare else "_")
+        if apart == "_" and section in Config.model_fields and key in keys_at(Config, (section,)):
+            meant = f"{ENVIRONMENT}{section}__{key}".upper()
+            raise InputError(f"{name}: section and key need two underscores between them; did you mean {meant}?")
+        if apart == "__":
             if section == "commitments":
                 raise InputError(f"{name}: purchase settings must be in a file, not in the environment")
             if section not in Config.model_fields or key not in keys_at(Config, (section,)):
                 known = [f"{s}.{k}" for s in Config.model_fields for k in keys_at(Config, (s,))]
                 guess = did_you_mean(f"{section}.{key}", known)
                 raise InputError(f"{name}: the configuration has no key {section}.{key}{guess}", hint=_EVERY_KEY)
-            sections.setdefault(section, {})[key] = load_yaml(text, name)
-    yield from sections.items()
+            yield name, {section: {key: load_yaml(text, name)}}
 
 
 def _merge(under: Mapping[str, object], over: Mapping[str, object]) -> dict[str, object]:

@@ -159,6 +159,13 @@ def test_flags_beat_environment_beats_file_beats_user_file(tmp_path: Path, monke
     loaded = load_config(path, {"HYC_PLANNING__SEED": "3", "HYC_PLANNING__FUTURES": "9", "HCLOUD_TOKEN": "secret"})
     planning = with_flags(loaded, Flags(seed=4)).config.planning
     assert (planning.seed, planning.futures, planning.headroom, planning.growth_per_year) == (4, 9, 0.6, 0.3)
+    with pytest.raises(InputError, match=r"^HYC_PLANNING__HEADROOM: 1 problem"):  # was blamed on hcloud.yaml
+        load_config(path, {"HYC_PLANNING__HEADROOM": "15"})
+    with pytest.raises(InputError, match="did you mean HYC_PLANNING__HORIZON"):  # it was ignored without a word
+        load_config(path, {"HYC_PLANNING_HORIZON": "3y", "HYC_PRICES": "/prices", "HYC_PROFILE_RUN": "1"})
+    write(user, "planning: {headroom: 15}")
+    with pytest.raises(InputError, match=r"hcloud-hybrid.hcloud\.yaml: 1 problem"):
+        load_config(write(tmp_path, "planning: {seed: 2}"), {})
 
 
 def test_flags_choose_providers_and_narrow_markets(tmp_path: Path) -> None:

@@ -92,7 +92,10 @@ def test_growth_renews_in_a_larger_number() -> None:
     assert (first.start_hour, second.start_hour) == (0, 8760)
     assert first.count < second.count
     assert decision.bound_gap <= 1e-6 * float(decision.fleet.cost)
-    assert "changes only after whole terms" in " ".join(reasons(decision))
+    told = reasons(replace(decision, settings=replace(decision.settings, outlook=replace(outlook, headroom=0.07))))
+    assert "changes only after whole terms" in " ".join(told)
+    grown = "growing by 100% a year (planning.growth_per_year) with 7% of spare capacity (planning.headroom)"
+    assert told[0] == f"planned for the demand of the trace, {grown}"
 
 
 def test_a_reserve_is_renewed_as_a_whole_where_several_dates_save_next_to_nothing() -> None:

@@ -320,16 +320,40 @@ def test_a_job_that_began_counts_whose_submission_is_missing(tmp_path: Path) -> 
     assert (found.provenance.repaired, found.provenance.left_out) == ({NO_SUBMIT: 1}, {NEVER_RAN: 1})
 
 
-@pytest.mark.parametrize(("unit", "seconds", "said"), [("auto", 90_000, 1), ("ms", 90, 0), ("s", 90_000, 0)])
+@pytest.mark.parametrize(
+    ("unit", "stated", "seconds", "said"), [("auto", 900, 900, 1), ("ms", 9000, 9, 0), ("s", 9000, 9000, 0)]
+)
 def test_that_durations_beside_times_in_ms_are_read_as_seconds_is_said(
-    unit: str, seconds: float, said: int, tmp_path: Path
+    unit: str, stated: int, seconds: float, said: int, tmp_path: Path
 ) -> None:
     """They were without a word, and may be in milliseconds, too."""
     path = tmp_path / "jobs.csv"
-    path.write_text("submit,duration\n1764000000000,90000\n")
+    path.write_text(f"submit,duration\n1764000000000,{stated}\n")
     found = jobs(path, duration_unit=unit)
     assert found.duration.tolist() == [seconds]
     assert sum(rule.column == "duration" and "in s," in rule.rule for rule in found.provenance.modelled) == said
+
+
+@pytest.mark.parametrize("ticks", [10**3, 10**6, 10**9])
+def test_durations_of_a_second_in_the_unit_of_the_times_are_asked_for(ticks: int, tmp_path: Path) -> None:
+    """Two hours in ms beside times in ms counted as 83 days, a thousand times the demand."""
+    path = tmp_path / "jobs.csv"
+    path.write_text(f"submit,duration\n{1764000000 * ticks},{ticks}\n{1764000060 * ticks},{ticks}\n")
+    with pytest.raises(InputError, match="half of the durations") as caught:
+        jobs(path)
+    assert "duration_unit=s" in caught.value.hint
+    assert jobs(path, duration_unit="s").duration.tolist() == [ticks, ticks]
+
+
+@pytest.mark.parametrize("text", ["submit,duration\n{0},7200\n{1},7200\n", "timestamp,cores\n{0},3\n{1},3\n"])
+def test_days_of_a_spreadsheet_are_not_read_as_seconds(text: str, tmp_path: Path) -> None:
+    """Six weeks of jobs counted as 42 seconds, and a plan reserved $4m for them."""
+    path = tmp_path / "jobs.csv"
+    path.write_text(text.format("46296", "46296.0416667"))
+    with pytest.raises(InputError, match="days of a spreadsheet, as 46296"):
+        read_workload(path)
+    path.write_text(text.format("6296", "6297.0416667"))
+    assert read_workload(path)
 
 
 STATED = "submit,duration,causes,tolerates\n0,10,1 2 3 4 5 6 7 8 9 10,{}\n5,10,,\n"

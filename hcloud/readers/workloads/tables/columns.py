@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 Sort = Literal["number", "clock", "size", "time", "label", "identity", "words", "skip"]
 OUR_DAYS = (631_152_000.0, 4_102_444_800.0)
 """Ours: 1990 to 2100 in Unix seconds."""
+SPREADSHEET_DAYS = (40_179.0, 58_441.0)
+"""Ours: 2010 to 2060 in the days of a spreadsheet, which counts them from the end of 1899."""
 TICKS = {1.0: "seconds", 1e3: "milliseconds", 1e6: "microseconds", 1e9: "nanoseconds"}
 _MOMENT = f"seconds from 0 to {limits.SUBMIT_SECONDS:g}, or an ISO-8601 time as 2026-11-01T10:00:00Z"
 MOST_POINTS = 99
@@ -242,10 +244,19 @@ class Sink:
         self.good = self.rows
 
     def numbers(self, name: str) -> Floats:
-        """A number or time column; times in seconds."""
+        """A number or time column; times in seconds. InputError where these are the days of a spreadsheet."""
         values: Floats = self.growing[name].values().astype(np.float64, copy=False)
-        ticks = next((column.ticks for column in self.columns if column.name == name), 1.0)
-        return values if ticks == 1.0 else values / ticks
+        column = next((column for column in self.columns if column.name == name), None)
+        if column is None:
+            return values
+        first, last = SPREADSHEET_DAYS
+        present = values[~np.isnan(values)] if column.told == _MOMENT and column.sort == "number" else values[:0]
+        if len(present) and first <= present.min() and present.max() < last and (present % 1.0 > 0).any():
+            raise InputError(
+                f"{self.file}: column {column.in_file} has days of a spreadsheet, as {present[0]:.5f}, not seconds",
+                hint="format them there as yyyy-mm-dd hh:mm:ss and save again; of seconds, subtract the same from each",
+            )
+        return values if column.ticks == 1.0 else values / column.ticks
 
     def codes(self, name: str) -> Codes:
         """A label column as indices into :meth:`labels`."""

@@ -52,6 +52,9 @@ _SPELT = {
 }
 
 
+_SHORT = {1e3: "ms", 1e6: "us", 1e9: "ns"}
+
+
 def in_units_said(options: WorkloadOptions, called: Mapping[str, str]) -> WorkloadOptions:
     """The options with the units that the names of a file's columns say, where they say none themselves."""
     told = {f"{mine}_unit": unit_said(mine, called.get(mine, "")) for mine in UNITS}
@@ -94,10 +97,16 @@ def _check(memory: Floats, cores: Floats | None, file: str) -> None:
 
 
 def units_read(sink: Sink, options: WorkloadOptions) -> list[Modelled]:
-    """What is said of columns that are there and not in seconds or GiB, or in seconds beside times in less."""
+    """What is said of columns that are there and not in seconds or GiB, or in seconds beside times in less. InputError
+    where half of these would be a second or more in the unit of the times, too."""
     duration, memory = options.duration_unit, options.memory_unit
     told = [Modelled("duration", f"read as {_SPELT[duration]}", "duration_unit")] if duration in _SPELT else []
-    if duration == "auto" and (ticks := max(column.ticks for column in sink.columns)) > 1:
+    if duration == "auto" and sink.has("duration") and (ticks := max(column.ticks for column in sink.columns)) > 1:
+        if 2 * np.count_nonzero(sink.numbers("duration") >= ticks) >= max(sink.rows, 1):
+            raise InputError(
+                f"{sink.file}: half of the durations are {ticks:,.0f} or more: seconds, or {TICKS[ticks]} as times?",
+                hint=f"say their unit: --set duration_unit={_SHORT[ticks]}, or duration_unit=s",
+            )
         told = [Modelled("duration", f"in s, though times are in {TICKS[ticks]}", "duration_unit")]
     if "memory" in sink.with_units:
         told.append(Modelled("memory", OF_G if sink.with_units["memory"] else "of cells with a unit in that", "fixed"))
