@@ -7,7 +7,7 @@ that fails goes to quarantine, where no plan can use it, and a price that is mer
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from decimal import Decimal
 from itertools import chain
@@ -15,14 +15,16 @@ from typing import NamedTuple
 
 from hcloud.catalog.book import PriceBook
 from hcloud.catalog.intake import refusal
-from hcloud.model.catalog import Offer, OfferKey, Payment, PurchaseOption, QuarantinedPrice
+from hcloud.model.catalog import Offer, OfferKey, Payment, PurchaseOption, QuarantinedPrice, refresh_command
 from hcloud.model.prices import PriceWarning
+from hcloud.units import rate
 
 CENTS_FROM, CENTS_TO = Decimal(30), Decimal(300)
 NEIGHBOURS = 2
 # No family without accelerators costs half as much per vCPU and hour; a cheap one in cents costs thrice as much
 DEAREST_VCPU = Decimal("1.5")
 CHEAPEST_SHARE = Decimal("0.05")
+SAME_PRICE = Decimal("0.005")  # ours: prices that differ by less are one price, rounded
 _EMPTY = PriceBook({}, {})
 
 Group = tuple[object, ...]
@@ -47,6 +49,30 @@ def check_prices(book: PriceBook, known: PriceBook = _EMPTY) -> tuple[Finding, .
             references[machine] = _reference(key, sound, bad, known)
         findings += _against_on_demand(offer, references[machine])
     return tuple(sorted(findings, key=lambda f: f.row))
+
+
+def newer_hidden(used: Iterable[Offer], bundled: Mapping[OfferKey, Offer]) -> str:
+    """What to say where prices in use were imported though the bundle has newer published ones that differ, empty where
+    none did."""
+    pairs = [(mine, bundled[mine.key]) for mine in used if mine.key in bundled]
+    hidden = [
+        (abs(mine.effective_hourly / its.effective_hourly - 1), mine, its)
+        for mine, its in pairs
+        if its.origin.day > mine.origin.day and not its.origin.derived and its.effective_hourly
+    ]
+    differing = sorted((h for h in hidden if h[0] > SAME_PRICE), key=lambda h: (-h[0], h[1].key))
+    if not differing:
+        return ""
+    _, mine, its = differing[0]
+    refresh = refresh_command(mine.key.provider, mine.key.region)
+    few = "1 imported price hides a newer bundled one" if len(differing) == 1 else (
+        f"{len(differing):,} imported prices hide newer bundled ones"
+    )  # fmt: skip
+    return (
+        f"{few}: {mine.key} costs ${rate(mine.effective_hourly):f}/h of {mine.origin.day}, bundled"
+        f" ${rate(its.effective_hourly):f}/h of {its.origin.day}; '{refresh}' fetches today's,"
+        " prices.book: bundled leaves imported ones out"
+    )
 
 
 def _without(offers: Mapping[OfferKey, Offer], bad: Mapping[OfferKey, str]) -> Mapping[OfferKey, Offer]:

@@ -122,16 +122,18 @@ def _take_row(cells: list[str], header: list[str], line: int, intake: PriceIntak
 
 
 def _key(row: Cells) -> OfferKey:
-    provider, option, years, payment = _terms(row["provider"], row["option"], row["term_years"], row["payment"])
+    provider, option, years, payment = _terms(
+        *(row[name].lower() for name in ("provider", "option", "term_years", "payment"))
+    )
     return OfferKey(
         provider=provider,
-        region=row["region"],
+        region=row["region"].lower(),
         instance_type=row["instance_type"],
         option=option,
         term_years=years,
         payment=payment,
-        os=row["os"] or "linux",
-        tenancy=row["tenancy"] or "shared",
+        os=row["os"].lower() or "linux",
+        tenancy=row["tenancy"].lower() or "shared",
         zone=row.get("zone", ""),
     )
 

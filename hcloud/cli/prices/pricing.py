@@ -46,7 +46,7 @@ def list_(
     shown: Printed,
 ) -> None:
     """List offers with hourly, upfront and effective price, discount against on-demand, and age."""
-    from hcloud.usecases.prices.pricing import list_prices, parse_filter
+    from hcloud.usecases.prices.pricing import hidden_by_imports, list_prices, parse_filter
     from hcloud.views.prices import documents
     from hcloud.views.prices import pricing as view
 
@@ -60,6 +60,8 @@ def list_(
         lambda: view.show_listing(lines, terminal, limit),
         csv=lambda: view.listing_csv(lines),
     )
+    if hidden := hidden_by_imports(lines):
+        terminal.warn(hidden)
 
 
 @app.command()
@@ -73,7 +75,7 @@ def show(
     shown: Printed,
 ) -> None:
     """Show every purchase option of one type with its break-even utilisation."""
-    from hcloud.usecases.prices.pricing import parse_filter, show_type
+    from hcloud.usecases.prices.pricing import hidden_by_imports, parse_filter, show_type
     from hcloud.views.prices import documents
     from hcloud.views.prices import pricing as view
 
@@ -87,6 +89,8 @@ def show(
         lambda: view.show_type_screen(screen, terminal),
         csv=lambda: view.listing_csv(screen.lines),
     )
+    if hidden := hidden_by_imports(screen.lines):
+        terminal.warn(hidden)
     if others := screen.elsewhere:
         terminal.note(f"also sold in {', '.join(others[:8])}{' ...' if len(others) > 8 else ''} (--region)")
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
+from itertools import product
 
 from hcloud.catalog.book import PriceBook, absent
 from hcloud.catalog.flexibility import Preference, preference
@@ -73,6 +74,16 @@ def find_candidates(
         if market.families and place not in priced:
             raise first
     return tuple(kept), tuple(refused)
+
+
+def offers_compared(book: PriceBook, market: Market) -> Iterator[Offer]:
+    """The offers that candidates of a market are compared by, on demand and committed."""
+    for shape, region in product(allowed_shapes(book, market), market.regions):
+        place = (market.provider, region, shape.name)
+        key = OfferKey(*place, PurchaseOption.ON_DEMAND, os=market.os, tenancy=market.tenancy)
+        if key in book.offers:
+            yield book.offers[key]
+            yield from (offer for offer in book.commitments(key) if _allowed(offer, market))
 
 
 def _by_rule(shapes: Sequence[InstanceType], market: Market, region: str) -> Iterator[Refusal]:

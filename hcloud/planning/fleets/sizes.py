@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from hcloud.planning.fleets.fleet import Counts
 
 ROUNDING = 0.002  # ours: prices of sizes differ by no more where upfront payments are rounded to dollars
+ROUNDED = 0.02  # ours: nor by more where prices are given in few digits, whatever these would allow
 LARGEST = 16  # ours, from HCloud section 8.3.1: servers of 16 vCPUs, larger ones only where a job needs them
 
 Ladder = tuple[Candidate, ...]
@@ -119,19 +120,23 @@ def _is_no_dearer(size: _Priced, dearest: _Priced) -> bool:
     if size.candidate.shape.memory_gib != dearest.candidate.shape.memory_gib * part:
         return False
     pairs = _alike(dearest, size)
-    return bool(pairs) and all(float(mine) <= float(most * part) * (1 + ROUNDING) for most, mine in pairs)
+    return bool(pairs) and all(float(_cost(its)) <= float(_cost(most) * part) * (1 + ROUNDING) for most, its in pairs)
 
 
-def _alike(one: _Priced, other: _Priced) -> Sequence[tuple[Decimal, Decimal]]:
-    """Each price of one size with that of the other; none where the other lacks an offer of the one, or where one of
-    such offers does not cover every size."""
-    pairs = [(one.candidate.on_demand.hourly, other.candidate.on_demand.hourly)]
-    for terms, cost in one.shared.items():
-        same = other.shared.get(terms)
-        if cost is None or same is None:
+def _alike(one: _Priced, other: _Priced) -> Sequence[tuple[Offer, Offer]]:
+    """Each offer of one size that a plan may use with that of the other; none where the other lacks one of them, or
+    where one of them does not cover every size."""
+    pairs = [(one.candidate.on_demand, other.candidate.on_demand)]
+    for offer in one.bought:
+        same = other.flexible.get(_terms(offer))
+        if same is None or not _is_flexible(offer, one.candidate.shape.family):
             return ()
-        pairs.append((cost, same))
+        pairs.append((offer, same))
     return pairs
+
+
+def _cost(offer: Offer) -> Decimal:
+    return offer.term_cost if offer.term_hours else offer.hourly
 
 
 def _at_prices_of(dearest: Candidate, size: Candidate) -> Candidate:
@@ -141,7 +146,7 @@ def _at_prices_of(dearest: Candidate, size: Candidate) -> Candidate:
     def priced(offer: Offer, at: Offer) -> Offer:
         return replace(offer, hourly=at.hourly * part, upfront=at.upfront * part)
 
-    bought = tuple(priced(its[_terms(offer)], offer) for offer in dearest.commitments)
+    bought = tuple(priced(its[_terms(offer)], offer) for offer in dearest.commitments if _terms(offer) in its)
     return replace(size, on_demand=priced(size.on_demand, dearest.on_demand), commitments=bought)
 
 
@@ -158,25 +163,27 @@ def _lines(candidates: Sequence[Candidate]) -> list[list[Candidate]]:
 
 @dataclass(frozen=True, slots=True)
 class _Priced:
-    """A candidate with its cheapest price by term in hours (0: on demand), those that do not run out, and what each of
-    its commitments costs over its term, None where it does not cover every size or runs out."""
+    """A candidate with its cheapest price by term in hours (0: on demand), those that do not run out, the commitments
+    that a plan may buy (none of the same length is cheaper and lasts), and all that cover every size, by terms."""
 
     candidate: Candidate
     cheapest: Mapping[int, float]
     unlimited: Mapping[int, float]
-    shared: Mapping[tuple[object, ...], Decimal | None]
+    bought: Sequence[Offer]
+    flexible: Mapping[tuple[object, ...], Offer]
 
     @classmethod
     def of(cls, candidate: Candidate) -> _Priced:
-        costs = [(o, o.term_cost) for o in candidate.commitments]
-        terms = [(o.term_hours, float(cost), o.remaining) for o, cost in costs]
+        terms = [(o, o.term_hours, float(o.term_cost)) for o in candidate.commitments]
         rented = {0: float(candidate.on_demand.hourly)}
-        dearest_first = sorted(terms, key=lambda t: -t[1])
+        dearest_first = sorted(terms, key=lambda t: -t[2])
+        unlimited = rented | {hours: cost for o, hours, cost in dearest_first if o.remaining is None}
         return cls(
             candidate,
-            rented | {hours: cost for hours, cost, _ in dearest_first},
-            rented | {hours: cost for hours, cost, left in dearest_first if left is None},
-            {_terms(o): cost if _is_flexible(o, candidate.shape.family) else None for o, cost in costs},
+            rented | {hours: cost for _, hours, cost in dearest_first},
+            unlimited,
+            tuple(o for o, hours, cost in terms if cost <= unlimited.get(hours, math.inf)),
+            {_terms(o): o for o in candidate.commitments if _is_flexible(o, candidate.shape.family)},
         )
 
 
@@ -206,14 +213,30 @@ def _ladder(unit: _Priced, sizes: Sequence[_Priced]) -> Ladder:
 
 
 def _is_proportional(unit: _Priced, size: _Priced) -> bool:
-    """Whether the size is so many units in vCPUs, in GiB and, but for rounding, in every price the unit has, and is
-    covered by every commitment to the unit."""
+    """Whether the size is so many units in vCPUs, in GiB and, but for rounding, in every price that a plan may pay for
+    the unit, and is covered by each of those commitments to it."""
     small, large = unit.candidate.shape, size.candidate.shape
     count = large.vcpus / small.vcpus
     if count != int(count) or large.memory_gib != small.memory_gib * count:
         return False
     pairs = _alike(unit, size)
-    return bool(pairs) and all(abs(float(its - mine * count)) <= float(mine * count) * ROUNDING for mine, its in pairs)
+    return bool(pairs) and all(_is_multiple(mine, its, count) for mine, its in pairs)
+
+
+def _is_multiple(mine: Offer, its: Offer, count: Decimal) -> bool:
+    """Whether an offer costs so many of another, but for half a unit of the last digit of each price."""
+    exact = _cost(mine) * count
+    off = float(abs(_cost(its) - exact) / exact)
+    if ROUNDING < off <= ROUNDED:
+        half = _half_digit(mine.hourly, its.hourly) * max(mine.term_hours, 1) + _half_digit(mine.upfront, its.upfront)
+        return off <= float(half * (count + 1) / exact)
+    return off <= ROUNDING
+
+
+def _half_digit(*prices: Decimal) -> Decimal:
+    """Half a unit of the last digit that prices are given to, nothing where they are zero."""
+    given = [min(int(price.as_tuple().exponent), 0) for price in prices if price]
+    return Decimal(5).scaleb(min(given) - 1) if given else Decimal(0)
 
 
 def _is_flexible(offer: Offer, family: str) -> bool:
@@ -251,10 +274,10 @@ def stated(fleet: Fleet, types: Sequence[Candidate], ladders: Mapping[str, Ladde
 def _bought(holding: Holding, ladder: Ladder) -> Iterator[Holding]:
     left = holding.count
     for size, of in _steps(ladder):
-        number, left = divmod(left, of)
         its = holding.offer in size.commitments
         offer = holding.offer if its else _by_terms(size).get(_terms(holding.offer))
-        if number and offer:
+        if offer is not None and left >= of:
+            number, left = divmod(left, of)
             yield Holding(offer, number, holding.start_hour)
 
 

@@ -1,7 +1,8 @@
 """Reads an offer file of the AWS Price List (``AmazonEC2/current/<region>/index.json``): on-demand and reserved terms.
 
 Kept are compute instances in use (``capacitystatus`` Used) on shared or dedicated tenancy with the licence included;
-unused capacity reservations, hosts and bring-your-own-licence products are other things under similar names.
+unused capacity reservations, capacity blocks (listed at $0), hosts and bring-your-own-licence products are other things
+under similar names.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ def _products(cursor: JsonCursor, intake: PriceIntake) -> dict[str, OfferKey]:
 
 def _key(attributes: Mapping[str, object], source: PriceSource) -> OfferKey | None:
     """The key of a product, None for what is not a plain instance in use."""
-    if word(attributes.get("capacitystatus")) not in ("Used", ""):
+    if word(attributes.get("capacitystatus")) not in ("Used", "") or attributes.get("marketoption") == "CapacityBlock":
         return None
     if word(attributes.get("licenseModel")) == "Bring your own license":
         return None

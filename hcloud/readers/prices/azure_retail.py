@@ -41,6 +41,10 @@ def _take_item(address: str, item: Mapping[str, object], intake: PriceIntake) ->
         if why != "-":
             intake.refuse(address, why)
         return
+    day, starts, ends = intake.source.day.isoformat(), _day(item, "effectiveStartDate"), _day(item, "effectiveEndDate")
+    if starts > day or "" < ends < day:
+        intake.refuse(address, f"applies from {starts or 'ever'} to {ends or 'ever'}, not on {day}")
+        return
     product, sku = word(item.get("productName")), f"{word(item.get('skuName'))} {word(item.get('meterName'))}"
     base = OfferKey(
         Provider.AZURE,
@@ -56,6 +60,10 @@ def _take_item(address: str, item: Mapping[str, object], intake: PriceIntake) ->
     else:
         intake.price(PriceRow(address, base, item.get("unitPrice", item.get("retailPrice"))))
         _take_savings_plans(PriceRow(address, base, None), elements(item.get("savingsPlan")), intake)
+
+
+def _day(item: Mapping[str, object], name: str) -> str:
+    return word(item.get(name))[: len("2026-11-01")]
 
 
 def _other_thing(item: Mapping[str, object]) -> str:

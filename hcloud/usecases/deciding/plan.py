@@ -161,7 +161,7 @@ def plan_for(
             *basis.notes,
             *basis.fell,
             *filter(None, [apart.said]),
-            *warnings(PlanNoteInputs(loaded, workload, demand, decision, now.date(), operation, book.quarantine)),
+            *warnings(PlanNoteInputs(loaded, workload, demand, decision, now.date(), operation, book)),
         ),
         operation=operation,
         advice=tuple(_advised(basis, decision, given, simulated=simulated)) if known.explained else (),

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hcloud.catalog.book import PriceBook
+from hcloud.catalog.checks import newer_hidden
 from hcloud.model.catalog import QuarantinedPrice, refresh_command
 from hcloud.model.plans.operation import Operation
 from hcloud.model.plans.plan import Assumption
 from hcloud.model.workload import Demand, Jobs, Modelled, Workload, odd_times
 from hcloud.planning.decide import FleetDecision
-from hcloud.planning.fleets.candidates import UNPRICED
+from hcloud.planning.fleets.candidates import UNPRICED, offers_compared
 from hcloud.planning.forecasting.fall import WORTH_A_WARNING, YEAR_BEFORE, end_of, ends_lower, filling_days
 from hcloud.planning.forecasting.forecast import FINE_STEP, WEEK, counted_too_often, is_filled_up
 from hcloud.planning.forecasting.needs import KEY, NO_PROFILE, RESIZED
@@ -27,6 +29,7 @@ from hcloud.readers.configuration.config import Loaded
 from hcloud.readers.workloads.formats.jobs.recorded import FEATURES, NO_ZONE
 from hcloud.readers.workloads.formats.jobs.stated_units import OF_G
 from hcloud.units import SECONDS_PER_HOUR, counted, counted_vcpus, format_age, format_duration, format_span
+from hcloud.usecases.workloads.sources import bundled_prices
 
 if TYPE_CHECKING:
     from hcloud.model.workload import Floats
@@ -118,9 +121,12 @@ def _of_futures(decision: FleetDecision, settings: PlanSettings) -> Iterator[Ass
     )
 
 
+NO_PRICES = PriceBook({}, {})
+
+
 @dataclass(frozen=True, slots=True)
 class PlanNoteInputs:
-    """What warnings are drawn from; ``refused`` are the rows of the price book that could not be used."""
+    """What warnings are drawn from; ``book`` are the prices it was made of."""
 
     loaded: Loaded
     workload: Workload
@@ -128,7 +134,7 @@ class PlanNoteInputs:
     decision: FleetDecision
     today: date
     operation: Operation | None = None
-    refused: tuple[QuarantinedPrice, ...] = ()
+    book: PriceBook = NO_PRICES
 
 
 def _of_sizes(settings: PlanSettings, decision: FleetDecision) -> Iterator[Assumption]:
@@ -230,6 +236,10 @@ def _of_prices(seen: PlanNoteInputs) -> Iterator[str]:
     if oldest is not None and age_days * DAY > seen.loaded.config.prices.warn_age:
         refresh = refresh_command(oldest.provider, oldest.region)
         yield f"the oldest price is {format_age(age_days)}; '{refresh}' fetches today's"
+    if seen.loaded.config.prices.book == "user":
+        compared = (o for m in seen.decision.settings.markets for o in offers_compared(seen.book, m))
+        if hidden := newer_hidden(compared, bundled_prices(seen.loaded).offers):
+            yield hidden
     if age_days < 0:
         yield "the prices are newer than the time the plan is made at (--now)"
     yield from _refused_terms(seen)
@@ -257,7 +267,7 @@ def _refused_terms(seen: PlanNoteInputs) -> Iterator[str]:
             return (row.key.provider, row.key.region, row.key.os) in places
         return any(f".{region}.{system}." in row.row for _, region, system in places)
 
-    rows = [row for row in seen.refused if row.is_of_a_term and is_meant(row)]
+    rows = [row for row in seen.book.quarantine if row.is_of_a_term and is_meant(row)]
     if rows:
         yield (
             f"{counted(len(rows), 'price')} of commitments in the price book cannot be used, for example"

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from hcloud.catalog.book import PriceBook
-from hcloud.catalog.checks import check_prices
+from hcloud.catalog.checks import check_prices, newer_hidden
 from hcloud.catalog.quote import break_even
 from hcloud.catalog.shapes import family_in, family_of
 from hcloud.catalog.table import key_order
@@ -120,6 +120,13 @@ def show_type(name: str, wanted: Filter, today: date) -> TypeScreen:
     here = (refused[k] for k in sorted(refused, key=key_order) if (k.provider, k.region) == chosen)
     elsewhere = tuple(r for _, r in regions if r != chosen[1])
     return TypeScreen(tuple(sorted(lines, key=_screen_order)), tuple(here), elsewhere)
+
+
+def hidden_by_imports(lines: Sequence[PriceLine]) -> str:
+    """What to say of lines that were imported though newer prices are bundled, empty where there is nothing."""
+    keys = [line.offer.key for line in lines]
+    book = load_bundled(None, {k.provider for k in keys}, {k.region for k in keys}, None, {k.os for k in keys})
+    return newer_hidden((line.offer for line in lines), book.offers)
 
 
 def compare(old: PriceBook, new: PriceBook) -> PriceComparison:

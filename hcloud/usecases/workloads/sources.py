@@ -85,12 +85,9 @@ def open_prices(loaded: Loaded, today: date) -> tuple[PriceBook, tuple[str, ...]
     """The prices of the configured markets (and of what is owned), and what should be said about them."""
     from hcloud.store.prices import Choice, PriceStore
 
-    section, markets = loaded.config.prices, loaded.config.settings().markets
-    owned = loaded.config.owned
-    providers = frozenset({m.provider for m in markets} | {o.provider for o in owned})
-    regions = frozenset({r for m in markets for r in m.regions} | {o.region for o in owned})
-    book = _shipped(providers, regions, frozenset({m.os for m in markets} | {o.os for o in owned}))
+    section, book = loaded.config.prices, bundled_prices(loaded)
     if section.book == "user":
+        providers, regions, _ = _priced_places(loaded)
         mine = PriceStore.open().load(Choice(providers=providers, regions=regions))
         book = book if mine is None else book.merged(mine)
     if section.overlay is None:
@@ -100,6 +97,21 @@ def open_prices(loaded: Loaded, today: date) -> tuple[PriceBook, tuple[str, ...]
 
     rules = read_overlay(loaded.resolve(section.overlay))
     return apply_overlay(book, rules, today), tuple(str(w) for w in idle_rules(book, rules, today))
+
+
+def bundled_prices(loaded: Loaded) -> PriceBook:
+    """The bundled prices of the configured markets and of what is owned."""
+    return _shipped(*_priced_places(loaded))
+
+
+def _priced_places(loaded: Loaded) -> tuple[frozenset[Provider], frozenset[str], frozenset[str]]:
+    """Providers, regions and operating systems of the markets and of what is owned."""
+    markets, owned = loaded.config.settings().markets, loaded.config.owned
+    return (
+        frozenset({m.provider for m in markets} | {o.provider for o in owned}),
+        frozenset({r for m in markets for r in m.regions} | {o.region for o in owned}),
+        frozenset({m.os for m in markets} | {o.os for o in owned}),
+    )
 
 
 @lru_cache(maxsize=8)  # kinds of a bill ask for those of few places in turn

@@ -210,6 +210,12 @@ def test_a_file_of_bad_prices_only_is_counted_and_takes_the_price_out_of_use(
     assert "quarantined: the price is zero" in capsys.readouterr().err
     assert run(["plan", str(trace), *NOW, *THREE]) == 0
     assert "1 type not considered" in capsys.readouterr().err
+    prices.write_text(f"{columns}\n{row.replace(',0,0,2026', ',0.8,0,2020')}\n", encoding="utf-8")
+    assert run(["pricing", "import", str(prices), "--replace"]) == 0
+    assert run(["plan", str(trace), *NOW, "--family", "m6i"]) == 0
+    warned = " ".join(capsys.readouterr().err.split())
+    assert "1 imported price hides a newer bundled one: aws/us-east-1/m6i.4xlarge/on-demand costs $0.800000/h" in warned
+    assert "of 2020-11-01, bundled $0.768000/h of 2026-07-20" in warned
 
 
 def test_markdown(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:

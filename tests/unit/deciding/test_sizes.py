@@ -14,15 +14,16 @@ from builders import REGION, book, candidate, demand, rented, reserved, shape
 from hour_bills import bill
 
 from hcloud.cli.main import run
-from hcloud.model.catalog import Offer, Provider, SustainedUse
+from hcloud.model.catalog import Offer, Provider, PurchaseOption, SustainedUse
 from hcloud.model.usage import CommitmentTerm
 from hcloud.model.workload import Jobs
 from hcloud.planning.decide import FleetDecision, Given, decide
 from hcloud.planning.explanations.advice import advice
 from hcloud.planning.fleets.candidates import Candidate
-from hcloud.planning.fleets.fleet import instances_needed
-from hcloud.planning.fleets.sizes import units_of
+from hcloud.planning.fleets.fleet import Fleet, Holding, instances_needed
+from hcloud.planning.fleets.sizes import stated, units_of
 from hcloud.planning.forecasting.demand import demand_of
+from hcloud.planning.forecasting.forecast import stretch
 from hcloud.planning.forecasting.packing import MachineSizes, RunningJobs, packed
 from hcloud.planning.settings import Divisible, Market, Outlook, PlanSettings
 from hcloud.readers.workloads.entry import read_workload
@@ -76,6 +77,37 @@ def test_a_fleet_is_counted_in_the_smallest_size_and_stated_in_the_fewest_machin
     peaks = {r.offer.key.instance_type: r.peak for r in decision.machines.rentals}
     assert peaks == {"m9.4xlarge": 2, "m9.xlarge": 1, "m9.large": 1}
     assert decision.machines.cost == decision.fleet.cost
+
+
+@pytest.mark.parametrize(
+    ("sizes", "whole"),
+    [
+        ([("0.1", "0.061"), ("0.2", "0.122"), ("0.4", "0.245"), ("0.8", "0.491")], True),  # thousandths of a dollar
+        ([("0.1", "0.05"), ("0.19", "0.1"), ("0.38", "0.21"), ("0.77", "0.43")], False),  # cents, and 7 % dearer
+        ([("0.1", "0.05"), ("0.2", "0.1"), ("0.4", "0.2"), ("0.8", "0.41")], False),  # half a cent, but 2.5 %
+        ([("0.10001", "0.05"), ("0.20002", "0.1"), ("0.40004", "0.2"), ("0.80408", "0.4")], False),  # exact, 0.5 % off
+        ([("0.11", "0.06"), ("0.22", "0.12"), ("0.44", "0.24"), ("0.87", "0.48")], True),  # cents
+    ],
+)
+def test_sizes_whose_prices_differ_only_by_their_rounding_are_one_ladder(
+    sizes: list[tuple[str, str]], whole: bool
+) -> None:
+    def priced(name: str, vcpus: int, hourly: str, committed: str) -> Candidate:
+        bought = replace(reserved(name, "0"), hourly=Decimal(committed), upfront=Decimal(0))
+        never = replace(bought, key=replace(bought.key, option=PurchaseOption.CONVERTIBLE), hourly=Decimal(vcpus + 7))
+        return replace(size(vcpus), on_demand=rented(name, hourly), commitments=(bought, never))
+
+    line = [priced(name, vcpus, *prices) for (vcpus, name), prices in zip(NAMES.items(), sizes, strict=True)]
+    (unit, *_) = units_of(line, 0.0)
+    assert (unit.ladder[-1].shape.vcpus == 16) is whole
+
+
+def test_what_larger_sizes_are_not_offered_as_stays_in_the_size_it_is_counted_in() -> None:
+    small, large = size(2), size(4)
+    bare = replace(large, commitments=())
+    held = Holding(small.commitments[0], 5)
+    found = stated(Fleet((held,), ()), (small,), {small.address: (small, bare)}, stretch(demand([10.0]), Outlook()))
+    assert found.holdings == (held,)
 
 
 def test_a_large_fleet_is_counted_in_large_machines() -> None:

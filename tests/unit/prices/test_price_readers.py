@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -75,6 +76,12 @@ def test_unknown_content_and_unknown_format_name_are_refused() -> None:
     with pytest.raises(InputError, match="none of the price formats") as refused:
         recognise("hello, world\n", "x.txt")
     assert "columns provider, region, instance_type, os" in refused.value.hint
+    for text in (
+        '{"SpotPriceHistory": [{"InstanceType": "q7.large", "SpotPrice": "1"}]}',
+        '{"products": [], "terms": {}}',
+    ):
+        with pytest.raises(InputError, match="none of the price formats"):
+            recognise(text, "spot-history.json or savings-plans.json")
     with pytest.raises(UsageError, match="no price format 'xls'"):
         format_named("xls")
 
@@ -91,6 +98,13 @@ def test_own_csv_round_trips_byte_for_byte() -> None:
     assert write_table(again) == text
     assert again.offers == book.offers
     assert again.types == book.types
+
+
+def test_own_csv_may_have_names_in_capitals() -> None:
+    text = (CASES / "own.csv").read_text(encoding="utf-8")
+    for name in ("aws,us-east-1", "linux,shared,on-demand", "no-upfront"):
+        text = text.replace(name, name.upper())
+    assert format_named("own-csv").read(text, PriceSource("p.csv", DAY)).offers == read("own.csv").offers
 
 
 def test_own_csv_quarantines_every_hostile_row_with_its_line() -> None:
@@ -219,6 +233,7 @@ def test_aws_offer_keeps_plain_instances_and_their_terms() -> None:
         "aws/us-east-1/q7.large/reserved-instance-1y-partial-upfront": ("0.03", "262"),
         "aws/us-east-1/q7.large/convertible-reserved-instance-3y-all-upfront": ("0", "1182"),
     }
+    assert list(reasons(book)) == ["terms.OnDemand.W1.OD", "terms.Reserved.L1.C"]  # and no capacity block at $0
     assert "CNY" in reasons(book)["terms.OnDemand.W1.OD"]
     assert "unknown length" in reasons(book)["terms.Reserved.L1.C"]
     metal = book.types[Provider.AWS, "q7.metal"]
@@ -226,8 +241,6 @@ def test_aws_offer_keeps_plain_instances_and_their_terms() -> None:
 
 
 def test_aws_offer_reads_terms_that_stand_before_the_products() -> None:
-    import json
-
     document = json.loads((CASES / "aws_offer.json").read_text(encoding="utf-8"))
     turned = json.dumps({"terms": document["terms"], "products": document["products"]})
     assert prices(format_named("aws-offer").read(turned, PriceSource("t", DAY))) == prices(read("aws_offer.json"))
@@ -246,6 +259,18 @@ def test_azure_reservation_price_is_for_the_whole_term() -> None:
     }
     assert list(reasons(book)) == ["page 1, Items[7]"]
     assert "EUR" in reasons(book)["page 1, Items[7]"]
+
+
+def test_azure_prices_of_other_times_do_not_contest_todays() -> None:
+    text = (CASES / "azure_retail.json").read_text(encoding="utf-8")
+    page = json.loads(text)
+    first = (page[0] if isinstance(page, list) else page)["Items"]
+    past = {"unitPrice": 0.3, "retailPrice": 0.3, "effectiveEndDate": "2026-06-30T23:59:59Z"}
+    come = {"unitPrice": 0.4, "retailPrice": 0.4, "effectiveStartDate": "2026-08-01T00:00:00Z"}
+    first += [first[0] | past, first[0] | come]
+    book = format_named("azure-retail").read(json.dumps(page), PriceSource("p.json", DAY))
+    assert prices(book) == prices(read("azure_retail.json"))
+    assert "applies from 2026-08-01 to ever, not on 2026-07-01" in reasons(book).values()
 
 
 def test_gcp_skus_compose_machines_from_vcpus_and_memory() -> None:
