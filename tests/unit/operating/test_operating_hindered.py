@@ -359,7 +359,7 @@ def test_who_ends_a_machine_in_the_cloud_is_told_of(tmp_path: Path) -> None:
 
 
 def test_machines_are_known_by_their_id_whatever_somebody_made_of_tags(tmp_path: Path) -> None:
-    """A machine whose key somebody edited was ended with the job on it; a copy of one, tags and all, was left behind."""
+    """A machine whose key somebody edited was ended with its job; a copy of one, tags and all, was left behind."""
     world = World.of(tmp_path / "j", [job(name, cores=8, seconds=60.0) for name in "abc"], "OdF", 0)
     world.run(until=lambda loop: len(world.engine.ran) == 3)
     edited, copied, kept = world.cloud.ledger.live(world.now)
