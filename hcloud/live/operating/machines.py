@@ -89,8 +89,9 @@ class Machines:
 
     def _found(self, machine: MachineRecord, order: Launch, now: float) -> tuple[Machine, ...]:
         if machine.id:
-            return self._cloud.examine([machine.id])
-        found = tuple(m for m in self._cloud.under_key(order) if m.state is not MachineState.ENDED)
+            found = self._cloud.examine([machine.id])
+        else:
+            found = tuple(m for m in self._cloud.under_key(order) if m.state is not MachineState.ENDED)
         if not found and self._is_new(machine, now):
             raise NotCertainError(f"machine {machine.instance}: the cloud does not know yet whether it was launched")
         return found

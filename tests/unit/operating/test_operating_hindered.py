@@ -376,3 +376,13 @@ def test_machines_are_known_by_their_id_whatever_somebody_made_of_tags(tmp_path:
     world.run()
     assert world.standing() == [strange_one]
     assert len(world.engine.ran) == 3
+
+
+def test_a_machine_that_its_cloud_does_not_know_yet_is_ended_all_the_same(tmp_path: Path) -> None:
+    """EC2 does not know an id in the first seconds: asked to stop then, hcloud noted an end and left the machine."""
+    world = World.of(tmp_path / "j", [job("a", cores=8)], "OdF", 0, plan=FaultPlan(visibility_delay=60.0))
+    world.rhythm = replace(world.rhythm, settled=120.0)
+    world.run(until=lambda loop: any(machine.id for machine in loop.fold.standing.values()))
+    world.asked.append(Asked(0.0, "stop"))
+    world.run()
+    world.check()
