@@ -91,7 +91,7 @@ EXAMPLES: Mapping[str, str] = {
 ENVIRONMENT: Mapping[str, str] = {
     "HYC_SECTION__KEY": "any key of hcloud.yaml but those of commitments, for example HYC_LIVE__CLOUD=fake",
     "HYC_CONFIG": "the configuration, where --file names none",
-    "HYC_STATE": "the state, where --state names none (verbs of 'state')",
+    "HYC_STATE": "the state, where --state names none",
     "HYC_PRICES": "the folder of imported prices",
     "HYC_ALLOW_PURCHASE": "1 opens one of the five gates before a purchase",
     "HYC_AWS_PRICE_ENDPOINT": "where 'pricing refresh' asks, instead of Amazon's own address",

@@ -98,14 +98,6 @@ HarvestPolicyFile = Annotated[
 Profiles = Annotated[Path | None, typer.Option("--profiles", help="Folder of profiles of the trace's applications.")]
 OUTPUT = typer.Option("--output", "-o", help="What to print.")
 AsJson = Annotated[bool, typer.Option("--json", help="Short for -o json.")]
-StatePlace = Annotated[
-    str | None,
-    typer.Option(
-        "--state",
-        envvar="HYC_STATE",
-        help="A directory, s3://, gs:// or Azure's https://; else .hcloud by hcloud.yaml.",
-    ),
-]
 CloudState = Annotated[
     str | None, typer.Option("--state", help="A directory, s3://, gs:// or Azure's https://: the state.")
 ]

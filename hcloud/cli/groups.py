@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_type_hin
 
 import typer
 
-from hcloud.cli.flags import OUTPUT, AsJson, CloudState, Configuration, Now, StatePlace, WhichCloud
+from hcloud.cli.flags import OUTPUT, AsJson, CloudState, Configuration, Now, WhichCloud
 from hcloud.errors import UsageError
 from hcloud.usecases.asked import moment
 
@@ -232,7 +232,7 @@ class CloudFlags:
 class StateFlags:
     """Which state a verb looks into."""
 
-    state: StatePlace = None
+    state: CloudState = None
     file: Configuration = None
 
     @property

@@ -193,3 +193,11 @@ def _unpacked(packed: str) -> Parcel:
 def shown(text: str, most: int = SHOWN) -> str:
     """The end of a foreign text on one line, without anything that a terminal would obey."""
     return "".join(c if c.isprintable() else " " for c in " ".join(text.split()))[-most:]
+
+
+def complaint(parcel: Parcel) -> str:
+    """What a probe complained about: the error that ends its words as JSON, without what surrounds it."""
+    try:
+        return shown(parsed(parcel.error.strip().rpartition("\n")[2])["error"]["what"])
+    except (ValueError, LookupError, TypeError, AttributeError):
+        return shown(parcel.error)

@@ -374,6 +374,8 @@ class JobExchange:
 
 
 def _phase(machine: Machine) -> NodePhase:
+    """A machine that was stopped runs nothing any more, whoever stopped it: clouds do it for maintenance, too."""
     if machine.state is MachineState.RUNNING:
         return NodePhase.READY
-    return NodePhase.JOINING if machine.state.is_live else NodePhase.GONE
+    is_coming = machine.state in (MachineState.PENDING, MachineState.UNKNOWN)
+    return NodePhase.JOINING if is_coming else NodePhase.GONE

@@ -160,7 +160,8 @@ def test_V7_aws_measures_over_the_wire_and_no_secret_of_the_environment_goes_the
 def test_an_application_that_fails_there_says_what_it_said(aws: FakeAws, capsys: pytest.CaptureFixture[str]) -> None:
     words = ("--cloud", "aws", "--max-dollars", "0.1", *QUICK, "--", "sh", "-c", "echo no such luck >&2; exit 3")
     assert main.run(["profile", "run", *words]) == 1
-    assert "measuring failed there with exit code" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "measuring failed there with exit code 1: sh failed with exit code 3: no such luck" in said
     assert not aws.ledger.live(aws.clock.now())
 
 

@@ -8,10 +8,10 @@ from datetime import datetime
 
 from hcloud.control.operating.records import WORK, MachineRecord
 from hcloud.control.ports import Clock, Compute
-from hcloud.errors import HcloudError, NotFoundError
+from hcloud.errors import DeniedByGuardError, HcloudError, NotFoundError
 from hcloud.live.polling import GROWTH
 from hcloud.live.site import WaitLimits
-from hcloud.model.holdings.live import Launch, Machine, MachineState, Notice, Owner
+from hcloud.model.holdings.live import PROTECTED_TAG, Launch, Machine, MachineState, Notice, Owner
 
 SETTLED_SECONDS = 120.0
 """Ours: so long after an order the cloud has to know its machine, or there is none."""
@@ -23,8 +23,8 @@ class NotCertainError(HcloudError):
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """What the cloud told of all machines of a lineage, by the key of their order; ``asked`` is when it was asked, in
-    the loop's seconds. ``notices`` are those it takes away, ``unheard`` why it cannot be asked for them."""
+    """What the cloud told of all machines of a lineage, by id; ``asked`` is when it was asked, in the loop's seconds.
+    ``notices`` are those it takes away, ``unheard`` why it cannot be asked for them."""
 
     machines: dict[str, Machine]
     asked: float
@@ -67,6 +67,9 @@ class Machines:
         found = self._found(machine, order, now)
         if not found:
             return End(self._last(machine.id, self._cloud.look([machine.id])) if machine.id else None)
+        if kept := [m.id for m in found if PROTECTED_TAG in m.tags and m.state is not MachineState.ENDED]:
+            hint = "remove the tag, and hcloud terminates it"
+            raise DeniedByGuardError(f"{kept[0]} is not terminated: it has the tag {PROTECTED_TAG}; {hint}")
         self._asked.update(self._cloud.terminate([m.id for m in found]).ended)
         until, delay = self._clock.passed() + self._waits.ended, self._waits.first_poll
         while True:
@@ -86,8 +89,9 @@ class Machines:
 
     def _found(self, machine: MachineRecord, order: Launch, now: float) -> tuple[Machine, ...]:
         if machine.id:
-            return self._cloud.examine([machine.id])
-        found = tuple(m for m in self._cloud.under_key(order) if m.state is not MachineState.ENDED)
+            found = self._cloud.examine([machine.id])
+        else:
+            found = tuple(m for m in self._cloud.under_key(order) if m.state is not MachineState.ENDED)
         if not found and self._is_new(machine, now):
             raise NotCertainError(f"machine {machine.instance}: the cloud does not know yet whether it was launched")
         return found
@@ -111,15 +115,14 @@ class Machines:
             told = self._cloud.machines(lineage)
         except NotFoundError:
             told = ()
-        ending = [m for m in told if m.key and m.state is MachineState.STOPPING]
-        leaving = {m.key: Notice(m.id, "it is being terminated") for m in ending}
-        names, unheard = {m.id: m.key for m in told if m.key and m.state.is_live}, ""
+        leaving = {m.id: Notice(m.id, "it is being terminated") for m in told if m.state is MachineState.STOPPING}
+        live, unheard = {m.id: m for m in told if m.state.is_live}, ""
         try:
-            said = self._cloud.notices(lineage) if names else ()
-            leaving |= {names[notice.machine]: notice for notice in said if notice.machine in names}
+            said = self._cloud.notices(lineage) if live else ()
+            leaving |= {notice.machine: notice for notice in said if notice.machine in live}
         except HcloudError as error:  # what stands is known all the same
             unheard = f"whether the cloud takes machines away cannot be seen: {error}"
-        return Sight({m.key: m for m in told if m.key and m.state.is_live}, at, leaving, unheard)
+        return Sight(live, at, leaving, unheard)
 
 
 def order_of(machine: MachineRecord, owner: Owner, start_up: str) -> Launch:

@@ -17,7 +17,7 @@ from hcloud.live.operating.losing import heed, lose
 from hcloud.live.operating.machines import End, NotCertainError, Sight
 from hcloud.live.operating.workers import Answer
 from hcloud.model.catalog import PurchaseOption
-from hcloud.model.holdings.live import Machine, Notice
+from hcloud.model.holdings.live import PROTECTED_TAG, Machine, Notice
 from hcloud.model.running.decision import Decision, DecisionAction
 from hcloud.model.running.event import Closing, Interruption, LaunchFailed, Quality, Ready
 from hcloud.model.running.job import JobPhase, NodePhase
@@ -192,22 +192,28 @@ def _check_answered(desk: OperatingDesk, answer: Answer, machine: MachineRecord,
 
 
 def _compare(desk: OperatingDesk, sight: Sight, now: float) -> None:
-    """What the cloud shows beside what should stand: what it leaves out is asked about, what nobody wants is ended."""
-    wanted = {m.key: m for m in desk.fold.standing.values() if m.stands}
-    desk.parts.shown({m.instance: sight.machines[m.key] for m in wanted.values() if m.key in sight.machines})
-    for machine in wanted.values():
+    """What the cloud shows beside what should stand: what it leaves out is asked about, what nobody wants is ended.
+
+    A machine is known by its id, whatever became of its tags; by its key, which others may bear, too, before that.
+    """
+    wanted = [m for m in desk.fold.standing.values() if m.stands]
+    numbers = {machine.id: machine.instance for machine in wanted if machine.id}
+    coming = {machine.key: machine.instance for machine in wanted if not machine.id}
+    numbers = {i: coming[m.key] for i, m in sight.machines.items() if m.key in coming} | numbers
+    desk.parts.shown({numbers[i]: m for i, m in sight.machines.items() if i in numbers})
+    for machine in wanted:
         there = machine.phase in (MachinePhase.STARTING, MachinePhase.READY)
-        if there and machine.key not in sight.machines and (machine.launched or now) <= sight.asked:
+        if there and machine.id not in sight.machines and (machine.launched or now) <= sight.asked:
             desk.do("check", machine.instance, partial(desk.parts.machines.is_gone, replace(machine), now))
-    numbers = {machine.key: machine.instance for machine in wanted.values()}
     before = {n: notice for n, notice in desk.notices.items() if n in numbers.values()} if sight.unheard else {}
-    desk.notices = before | {numbers[key]: notice for key, notice in sight.notices.items() if key in numbers}
+    desk.notices = before | {numbers[i]: notice for i, notice in sight.notices.items() if i in numbers}
     ours = {machine.instance for machine in to_end(desk.fold, all_of_them=desk.finishing)}
     said = [f"machine {number}: {_said(notice)}" for number, notice in desk.notices.items() if number not in ours]
     desk.troubles["notices"] = "; ".join([sight.unheard] if sight.unheard else said)
     if not desk.troubles["notices"]:
         del desk.troubles["notices"]
-    if strays := [m.id for key, m in sight.machines.items() if key not in wanted]:
+    strange = (m for i, m in sight.machines.items() if i not in numbers and m.key and PROTECTED_TAG not in m.tags)
+    if strays := [m.id for m in strange]:
         desk.do("strays", 0, partial(desk.parts.machines.end_strays, strays))
 
 

@@ -44,6 +44,7 @@ from hcloud.units import SECONDS_PER_HOUR, parse_duration
 FILE_NAME = "hcloud.yaml"
 _EVERY_KEY = "'hcloud init --dir DIRECTORY' writes every key with what it does"
 ENVIRONMENT = "HYC_"
+STATE = "HYC_STATE"
 LONGEST_HORIZON = parse_duration("10y")
 Share = Annotated[float, Field(ge=0, le=1)]
 
@@ -386,6 +387,8 @@ def _from_environment(environment: Mapping[str, str]) -> Iterator[tuple[str, Map
                 guess = did_you_mean(f"{section}.{key}", known)
                 raise InputError(f"{name}: the configuration has no key {section}.{key}{guess}", hint=_EVERY_KEY)
             yield name, {section: {key: load_yaml(text, name)}}
+    if place := environment.get(STATE):
+        yield STATE, {"live": {"state": place if "://" in place else str(Path(place).absolute())}}
 
 
 def _merge(under: Mapping[str, object], over: Mapping[str, object]) -> dict[str, object]:

@@ -30,7 +30,7 @@ from hcloud.model.measured.app import App
 from hcloud.model.measured.profile import Profile, merged
 from hcloud.planning.changes.diff import DiffInputs, changes
 from hcloud.planning.changes.digest import signed
-from hcloud.profiling.parcel import Parcel, ParcelError, check_no_secrets, opened, shown, start_up
+from hcloud.profiling.parcel import Parcel, ParcelError, check_no_secrets, complaint, opened, shown, start_up
 from hcloud.profiling.session import ProfilingSession
 from hcloud.readers.applications.profiles import load_profile
 from hcloud.store.profiles import save_profile
@@ -280,7 +280,7 @@ class Trip:
 def _profile(parcel: Parcel, errand: Errand) -> Profile:
     """What came back, read as strictly as any profile, and of this application."""
     if not parcel.profile.strip():
-        raise ParcelError(f"measuring failed there with exit code {parcel.exit_code}: {shown(parcel.error)}")
+        raise ParcelError(f"measuring failed there with exit code {parcel.exit_code}: {complaint(parcel)}")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / file_name(errand.app.name)
         path.write_text(parcel.profile, encoding="utf-8", errors="replace")

@@ -15,6 +15,7 @@ from states import LINEAGE, OTHER_LINEAGE, a_record, a_state, an_intent
 
 from hcloud.cli.main import run
 from hcloud.model.holdings.state import State
+from hcloud.readers.configuration.config import load_config
 from hcloud.store.states.codec import decode_state, state_schema
 from hcloud.store.states.in_directory import FileStateStore
 from hcloud.store.states.remembered import encode_state
@@ -201,6 +202,8 @@ def test_the_place_is_named_or_beside_the_configuration(tmp_path: Path, capsys: 
     assert state_place(None, None, {"HYC_CONFIG": str(two)}) == str(tmp_path / "b" / "kept")
     assert state_place(None, three, {}) == "s3://bucket/y"
     assert state_place("s3://bucket/x", one, {}) == "s3://bucket/x"
+    for kept in ("s3://bucket/z", "/kept"):  # of every verb: apply used .hcloud beside it, and launched all again
+        assert load_config(one, {"HYC_STATE": kept}).config.live.state == kept
     for wrong in ("http://x/y", "s3://", " "):
         assert run(["state", "list", "--state", wrong]) == 64
         assert "--state" in capsys.readouterr().err

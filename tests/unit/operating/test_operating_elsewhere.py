@@ -303,11 +303,18 @@ def test_a_machine_does_not_wait_for_ever_for_what_was_cancelled_there(tmp_path:
     assert world.standing() == []
 
 
-def test_a_machine_that_is_lost_takes_its_job_with_it_and_a_restartable_one_is_ordered_anew(tmp_path: Path) -> None:
+@pytest.mark.parametrize("by", ["terminate", "stop"])
+def test_a_machine_that_is_lost_takes_its_job_with_it_and_a_restartable_one_is_ordered_anew(
+    tmp_path: Path, by: str
+) -> None:
+    """A job waited for ever for a machine that was only stopped."""
     world = world_of(tmp_path, arrival("a", 8, restartable=True), strategy="OdF", pool=0)
     world.run(until=lambda loop: bool(loop.fold.jobs) and loop.fold.jobs["a"].on is not None)
     world.outsider.turn(world.now, set(world.standing()))
-    world.cloud.terminate(world.standing())
+    world.outsider.seconds["a"] = 600.0
+    world.cloud.edit({by: world.standing()[0]})
+    world.run(until=lambda loop: not world.standing())
+    world.outsider.turn(world.now, set())
     loop = world.run()
     assert [(o["job"], o["attempt"]) for o in world.outsider.orders if o["order"] == "begin"] == [("a", 1), ("a", 2)]
     assert world.outsider.ended == {("a", 1): "lost", ("a", 2): "completed"}

@@ -20,7 +20,7 @@ from hcloud.errors import Call, InputError, LockedError, NotFoundError, Unavaila
 from hcloud.fake.faults import FaultKind, FaultPlan, FaultRule
 from hcloud.live.operating.loop import OperatingLoop
 from hcloud.live.operating.workers import AtOnce
-from hcloud.model.holdings.live import Terminated
+from hcloud.model.holdings.live import PROTECTED_TAG, TAG_ADDRESS, TAG_KEY, Terminated
 from hcloud.model.running.note import Asked, NotLaunched
 from hcloud.providers.slurm.client import SlurmCommands
 from hcloud.store.files.lock import FileLock
@@ -356,3 +356,33 @@ def test_who_ends_a_machine_in_the_cloud_is_told_of(tmp_path: Path) -> None:
         world.cloud.edit({"terminate": machine.id})
     loop = world.run(until=lambda loop: "notices" in loop.desk.troubles)
     assert loop.desk.troubles["notices"].endswith(": it is being terminated")
+
+
+def test_machines_are_known_by_their_id_whatever_somebody_made_of_tags(tmp_path: Path) -> None:
+    """A machine whose key somebody edited was ended with its job; a copy of one, tags and all, was left behind."""
+    world = World.of(tmp_path / "j", [job(name, cores=8, seconds=60.0) for name in "abc"], "OdF", 0)
+    world.run(until=lambda loop: len(world.engine.ran) == 3)
+    edited, copied, kept = world.cloud.ledger.live(world.now)
+    world.cloud.edit({"retag": edited.id, "tags": {**edited.tags, TAG_KEY: "another"}})
+    copy = world.cloud.edit({"launch": "small", "tags": {**copied.tags, TAG_ADDRESS: "operate-9"}})["id"]  # type: ignore[index]
+    world.cloud.edit({"retag": kept.id, "tags": {**kept.tags, PROTECTED_TAG: ""}})
+    strange = {**kept.tags, TAG_ADDRESS: "operate-9", TAG_KEY: "unknown", PROTECTED_TAG: ""}
+    strange_one = world.cloud.edit({"launch": "small", "tags": strange})["id"]  # type: ignore[index]
+    loop = world.run(until=lambda loop: "terminated" in loop.desk.troubles.get("cloud", ""))
+    assert f"{kept.id} is not terminated: it has the tag hcloud-protected" in loop.desk.troubles["cloud"]
+    world.run(until=lambda loop: len(world.standing()) == 2)
+    assert copy not in world.standing()
+    world.cloud.edit({"retag": kept.id, "tags": {TAG_ADDRESS: kept.tags[TAG_ADDRESS]}})
+    world.run()
+    assert world.standing() == [strange_one]
+    assert len(world.engine.ran) == 3
+
+
+def test_a_machine_that_its_cloud_does_not_know_yet_is_ended_all_the_same(tmp_path: Path) -> None:
+    """EC2 does not know an id in the first seconds: asked to stop then, hcloud noted an end and left the machine."""
+    world = World.of(tmp_path / "j", [job("a", cores=8)], "OdF", 0, plan=FaultPlan(visibility_delay=60.0))
+    world.rhythm = replace(world.rhythm, settled=120.0)
+    world.run(until=lambda loop: any(machine.id for machine in loop.fold.standing.values()))
+    world.asked.append(Asked(0.0, "stop"))
+    world.run()
+    world.check()
