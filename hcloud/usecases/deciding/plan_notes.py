@@ -163,7 +163,7 @@ def _of_rules(rules: Iterable[Modelled]) -> Iterator[str]:
     for rule in rules:
         if rule.key in (MEMORY_KEY, CORES_KEY):
             each = f"{counted_vcpus(float(rule.rule))} for each job" if rule.key == CORES_KEY else rule.rule
-            yield f"the workload has no {rule.column} column; assumed: {each} (workload.options.{rule.key})"
+            yield f"no column of the workload is read as {rule.column}; assumed: {each} (workload.options.{rule.key})"
         if rule.rule == NO_ZONE:
             yield f"{rule.column} of the workload are read as {rule.rule}"
         if rule.column == FEATURES:
