@@ -158,7 +158,7 @@ def _of_sizes(settings: PlanSettings, decision: FleetDecision) -> Iterator[Assum
     yield Assumption("planning.divisible", str(settings.divisible), why)
 
 
-def _of_rules(rules: Iterable[Modelled]) -> Iterator[str]:
+def of_rules(rules: Iterable[Modelled]) -> Iterator[str]:
     """Of what was assumed of the workload that which changes most."""
     for rule in rules:
         if rule.key in (MEMORY_KEY, CORES_KEY):
@@ -188,7 +188,7 @@ def warnings(seen: PlanNoteInputs) -> Iterator[str]:
         yield f"rows of the workload repaired: {count:,} ({reason})"
     if said := odd_times(len(seen.demand) * seen.demand.step_seconds):
         yield said
-    yield from _of_rules(origin.modelled)
+    yield from of_rules(origin.modelled)
     if not isinstance(seen.workload, Jobs) and len(seen.decision.types) > 1:
         yield APART_UNKNOWN
     if isinstance(seen.workload, Jobs) and seen.operation is not None:
