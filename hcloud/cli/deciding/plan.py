@@ -140,9 +140,7 @@ def plan(
     if is_bill_named(loaded) and KIND not in loaded.config.workload.options:
         from hcloud.usecases.deciding.billed.plan import plan_bill
 
-        refuse_beside_bill(
-            {**flags.operation, "frontier": frontier, "picture": picture, "cloud": cloud, "util": util}
-        )
+        refuse_beside_bill({**flags.operation, "frontier": frontier, "picture": picture, "cloud": cloud, "util": util})
         with terminal.progress("planning", 1.0) as advance:
             every = interruptible(lambda: plan_bill(loaded, at, advance))
         _tell_bill_plan(every, shown, out, terminal)
