@@ -24,10 +24,10 @@ from hcloud.sim.run import RunOutcome
 from hcloud.sim.setup.fitting import held_by_some
 from hcloud.sim.setup.scenarios import RECIPES, self_check
 from hcloud.units import counted
-from hcloud.usecases.deciding.plan_notes import of_rules
 from hcloud.usecases.studies.clusters import check_rents
 from hcloud.usecases.studies.simulation import Study, at_load, simulate_once, with_seed
 from hcloud.usecases.studies.sized import check_free_to_size, check_share, with_sizes
+from hcloud.usecases.workloads.modelled import of_rules
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
