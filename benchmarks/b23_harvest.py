@@ -206,7 +206,7 @@ def plan_with_idle_hours(runs: int) -> bool:
     trace = str(given / "six-weeks" / "trace.csv")
     words = [sys.executable, "-P", "-m", "hcloud", "plan", trace, "--divisible", "all", "--json"]
     idle = given / "idle-hours"
-    more = ["--harvest", str(idle / "util.csv"), "--servers", str(idle / "servers.csv")]
+    more = ["--util", str(idle / "util.csv"), "--servers", str(idle / "servers.csv")]
     each: dict[bool, list[float]] = {False: [], True: []}
     for _ in range(runs):
         for harvests, taken in each.items():

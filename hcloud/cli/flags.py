@@ -93,7 +93,7 @@ HarvestKeys = Annotated[
     typer.Option("--harvest-set", metavar="KEY=VALUE", help="How the use of services is read, as --set for traces."),
 ]
 HarvestPolicyFile = Annotated[
-    Path | None, typer.Option(help="With --harvest: your own file instead of policies/harvest.yaml.")
+    Path | None, typer.Option(help="How batch uses idle hours: your own file instead of policies/harvest.yaml.")
 ]
 Profiles = Annotated[Path | None, typer.Option("--profiles", help="Folder of profiles of the trace's applications.")]
 OUTPUT = typer.Option("--output", "-o", help="What to print.")

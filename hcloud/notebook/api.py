@@ -117,7 +117,7 @@ def plan(
     budget: float | None = None,
     seeds: int | None = None,
     cloud_model: str | None = None,
-    harvest: str | Path | None = None,
+    util: str | Path | None = None,
     servers: str | Path | None = None,
     harvest_set: Options = None,
     harvest_policy: str | Path | None = None,
@@ -130,7 +130,7 @@ def plan(
     span such as ``"3y"``, ``window`` one such as ``"14d"`` or ``START..END``; ``budget`` is dollars a month, ``qos``
     the share of jobs to keep 95% of their performance, ``strategy`` a name, or ``"auto"`` to simulate all.
 
-    ``harvest`` is a history of use, of the services of the demand: batch runs in what they leave idle of the reserve.
+    ``util`` is a history of use, of the services of the demand: batch runs in what they leave idle of the reserve.
 
     Of a bill it is a plan for each kind of machine in it, and of ``options={"kind": NAME}`` that of one.
 
@@ -165,11 +165,11 @@ def plan(
         profiles=folder(profiles),
     )
     loaded, at = with_flags(configured(found, config), flags), time_of(now)
-    use = None if harvest is None else str(harvest)
+    use = None if util is None else str(util)
     idle = HarvestAsked(use, folder(servers), _words_of(harvest_set), folder(harvest_policy))
     idle.refuse(strategy=loaded.config.operation.strategy)
     if is_bill_named(loaded) and KIND not in loaded.config.workload.options:
-        refuse_beside_bill({**operation, "harvest": harvest})
+        refuse_beside_bill({**operation, "util": util})
         if isinstance(found, BillResult):
             basis = basis_of(by_kinds(found.figures.bill, loaded), loaded, at)
             return BillPlanResult(in_background(lambda progress: plan_of(basis, at, progress)))

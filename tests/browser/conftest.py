@@ -73,6 +73,7 @@ def _make(folder: Path) -> None:
         (folder / f"{name}.html").write_text(render(plan_page(plan)), encoding="utf-8")
     trace = str(folder / "trace.csv")
     _print(folder / "report.html", "report", "cost", str(folder / "simulated.json"), *NOW, "-o", "html")
+    _print(folder / "held.html", "report", "commitments", str(folder / "simulated.json"), *NOW, "-o", "html")
     _print(folder / "compared.html", "compare", trace, "-s", "SR,HM", "--seeds", "2", *NOW, "-o", "html")
     panels, swept, demand = (str(folder / f"{name}.html") for name in ("panels", "swept", "demand"))
     picture = ["compare", trace, "-s", "SR,HF,HM", "--seeds", "2", *NOW, "--picture", panels]

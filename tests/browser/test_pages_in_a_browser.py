@@ -219,21 +219,27 @@ def test_the_first_key_leads_past_the_contents(browser: Browser, pages: dict[str
 
 
 def test_a_wide_table_scrolls_in_itself_by_keyboard(browser: Browser, pages: dict[str, Path]) -> None:
-    with shown(browser, pages["compared"], TABLET) as it:
+    with shown(browser, pages["compared"], (780, 900)) as it:
         it.page.evaluate("[...document.querySelectorAll('.scroll')].find(s => s.scrollWidth > s.clientWidth).focus()")
         it.page.keyboard.press("ArrowRight")
         it.comes_to("[...document.querySelectorAll('.scroll')].some(s => s.scrollLeft > 0)")
 
 
 @pytest.mark.parametrize(
-    ("name", "widths"), [("simulated", [800]), ("plain", [1024, 1100, 1279])], ids=["below", "beside"]
+    ("name", "title", "widths"),
+    [
+        ("simulated", "Alternatives by arithmetic", [800]),
+        ("plain", "Alternatives by arithmetic", [1024, 1100, 1279]),
+        ("held", "Commitments", [660, 780]),
+    ],
+    ids=["below", "beside", "commitments"],
 )
-def test_beside_and_below_the_contents_the_alternatives_are_whole(
-    browser: Browser, pages: dict[str, Path], name: str, widths: list[int]
+def test_beside_and_below_the_contents_tables_are_whole(
+    browser: Browser, pages: dict[str, Path], name: str, title: str, widths: list[int]
 ) -> None:
     """Their last column, by how much each is dearer, was cut off on screens that just hold both."""
     with shown(browser, pages[name]) as it:
-        group = it.page.get_by_role("group", name="Alternatives by arithmetic")
+        group = it.page.get_by_role("group", name=title)
         for width in widths:
             it.resize((width, 900))
             assert group.evaluate("it => it.scrollWidth <= it.clientWidth"), width

@@ -89,13 +89,13 @@ def plan(
     max_price_age: Annotated[str | None, typer.Option(help="Refuse older prices, for example 30d.")] = None,
     cloud: WhichCloud = None,
     state: CloudState = None,
-    harvest: Annotated[
+    util: Annotated[
         str | None,
         typer.Option(metavar="UTIL", help="Run batch in idle hours of what is reserved; UTIL has the use of services."),
     ] = None,
     servers: Annotated[
         Path | None,
-        typer.Option("--servers", help="With --harvest: the servers of UTIL and their tenants (servers.csv)."),
+        typer.Option("--servers", help="With --util: the servers of UTIL and their tenants (servers.csv)."),
     ] = None,
     harvest_set: HarvestKeys = None,
     harvest_policy: HarvestPolicyFile = None,
@@ -134,22 +134,20 @@ def plan(
     refuse_unsimulated(
         loaded.config.operation.strategy, {**flags.operation, "frontier": frontier or None, "picture": picture}
     )
-    asked = HarvestAsked(harvest, servers, tuple(harvest_set or ()), harvest_policy)
+    asked = HarvestAsked(util, servers, tuple(harvest_set or ()), harvest_policy)
     asked.refuse(strategy=loaded.config.operation.strategy)
     _check_targets(out, picture)
     if is_bill_named(loaded) and KIND not in loaded.config.workload.options:
         from hcloud.usecases.deciding.billed.plan import plan_bill
 
-        refuse_beside_bill(
-            {**flags.operation, "frontier": frontier, "picture": picture, "cloud": cloud, "harvest": harvest}
-        )
+        refuse_beside_bill({**flags.operation, "frontier": frontier, "picture": picture, "cloud": cloud, "util": util})
         with terminal.progress("planning", 1.0) as advance:
             every = interruptible(lambda: plan_bill(loaded, at, advance))
         _tell_bill_plan(every, shown, out, terminal)
         if detailed_exitcode and every.purchases:
             raise typer.Exit(CHANGES)
         return
-    if loaded.config.operation.strategy is not None or harvest is not None:
+    if loaded.config.operation.strategy is not None or util is not None:
         tell_first_use(terminal)
     with terminal.progress("planning", 1.0) as advance:
         made, changes, parts = interruptible(lambda: _planned(loaded, (cloud, state), at, advance, asked.idle))

@@ -108,13 +108,13 @@ def run(
         str | None,
         typer.Option("--replan", metavar="DURATION", help="How often to plan, and from how much demand; buys nothing."),
     ] = None,
-    harvest: Annotated[
+    batch: Annotated[
         Path | None, typer.Option(metavar="BATCH", help="Batch jobs for the capacity that services leave idle.")
     ] = None,
     harvest_policy: HarvestPolicyFile = None,
     util: Annotated[
         str | None,
-        typer.Option(metavar="UTIL", help="With --harvest: use of the services over time, for their classes."),
+        typer.Option(metavar="UTIL", help="With --batch: use of the services over time, for their classes."),
     ] = None,
     servers: Annotated[
         Path | None, typer.Option(help="With --util: the servers of UTIL and their tenants (servers.csv).")
@@ -141,7 +141,7 @@ def run(
     policy = Policy(strategy_with(strategy, placement, watching), pool, plan, tuple(family or ()))
     source = ctx.get_parameter_source("engine")
     said = engine if source is not None and source.name != "DEFAULT" else None  # else that of the work that goes on
-    beside = BesideServices(harvest, harvest_policy, _history(util, servers, harvest_policy, harvest_set))
+    beside = BesideServices(batch, harvest_policy, _history(util, servers, harvest_policy, harvest_set))
     file = jobs_file(jobs, columns, of_jobs=engine == LOCAL_ENGINE)
     asked = _replanned(OperateRequest(file, said, policy, limits, follow, probe, beside=beside), replan_window)
     quick = is_worth_compiling(jobs, where.state, where.file) if compiled is None else compiled

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
 from math import inf
@@ -15,20 +15,19 @@ from hcloud.catalog.checks import newer_hidden
 from hcloud.model.catalog import QuarantinedPrice, refresh_command
 from hcloud.model.plans.operation import Operation
 from hcloud.model.plans.plan import Assumption
-from hcloud.model.workload import Demand, Jobs, Modelled, Workload, odd_times
+from hcloud.model.workload import Demand, Jobs, Workload, odd_times
 from hcloud.planning.decide import FleetDecision
 from hcloud.planning.fleets.candidates import UNPRICED, offers_compared
 from hcloud.planning.forecasting.fall import WORTH_A_WARNING, YEAR_BEFORE, end_of, ends_lower, filling_days
 from hcloud.planning.forecasting.forecast import FINE_STEP, WEEK, counted_too_often, is_filled_up
-from hcloud.planning.forecasting.needs import KEY, NO_PROFILE, RESIZED
+from hcloud.planning.forecasting.needs import KEY
 from hcloud.planning.forecasting.outliers import lone, outlier
 from hcloud.planning.forecasting.rising import AT_EACH_END, growth_of
 from hcloud.planning.forecasting.window import window_of
 from hcloud.planning.settings import Divisible, PlanSettings
 from hcloud.readers.configuration.config import Loaded
-from hcloud.readers.workloads.formats.jobs.recorded import FEATURES, NO_ZONE
-from hcloud.readers.workloads.formats.jobs.stated_units import OF_G
-from hcloud.units import SECONDS_PER_HOUR, counted, counted_vcpus, format_age, format_duration, format_span
+from hcloud.units import SECONDS_PER_HOUR, counted, format_age, format_duration, format_span
+from hcloud.usecases.workloads.modelled import of_rules
 from hcloud.usecases.workloads.sources import bundled_prices
 
 if TYPE_CHECKING:
@@ -36,7 +35,6 @@ if TYPE_CHECKING:
     from hcloud.planning.forecasting.forecast import Forecast
 
 DAY = 86_400
-MEMORY_KEY, CORES_KEY = "memory_per_core", "default_cores"
 CUT_SHARE = 0.01  # ours: so much of a trace may be left out without a word
 SERIES_KEYS = ("series_value", "series_cores", "cluster_cores", "requests_per_core_second")
 APART_UNKNOWN = (
@@ -164,24 +162,6 @@ def _of_sizes(settings: PlanSettings, decision: FleetDecision) -> Iterator[Assum
     yield Assumption("planning.divisible", str(settings.divisible), why)
 
 
-def _of_rules(rules: Iterable[Modelled]) -> Iterator[str]:
-    """Of what was assumed of the workload that which changes most."""
-    for rule in rules:
-        if rule.key in (MEMORY_KEY, CORES_KEY):
-            each = f"{counted_vcpus(float(rule.rule))} for each job" if rule.key == CORES_KEY else rule.rule
-            yield f"the workload has no {rule.column} column; assumed: {each} (workload.options.{rule.key})"
-        if rule.rule == NO_ZONE:
-            yield f"{rule.column} of the workload are read as {rule.rule}"
-        if rule.column == FEATURES:
-            yield f"{rule.column} are {rule.rule}"
-        if rule.rule == OF_G:
-            yield f"{rule.column} of the workload is taken {rule.rule}"
-        if rule.key == KEY and rule.rule.startswith(NO_PROFILE):
-            yield f"{rule.column} of the workload have {rule.rule}"
-        elif rule.key == KEY and RESIZED in rule.rule:
-            yield f"{rule.column} is sized by its profile, not as asked for: {rule.rule.partition('; ')[0]}"
-
-
 def warnings(seen: PlanNoteInputs) -> Iterator[str]:
     """Everything about the prices, the workload and the forecast that its reader should know: guesses first."""
     window, reserves = window_of(seen.workload), bool(seen.decision.machines.holdings)
@@ -196,7 +176,7 @@ def warnings(seen: PlanNoteInputs) -> Iterator[str]:
         yield f"rows of the workload repaired: {count:,} ({reason})"
     if said := odd_times(len(seen.demand) * seen.demand.step_seconds):
         yield said
-    yield from _of_rules(origin.modelled)
+    yield from of_rules(origin.modelled)
     if not isinstance(seen.workload, Jobs) and len(seen.decision.types) > 1:
         yield APART_UNKNOWN
     if isinstance(seen.workload, Jobs) and seen.operation is not None:

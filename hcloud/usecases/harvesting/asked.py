@@ -22,14 +22,14 @@ class HarvestAsked:
     policy: Path | None
 
     def refuse(self, *, strategy: str | None) -> None:
-        """UsageError for words that say nothing without --harvest, and for what cannot be planned with it."""
+        """UsageError for words that say nothing without --util, and for what cannot be planned with it."""
         if self.util is None and (self.servers or self.keys or self.policy):
             raise UsageError(
-                "--servers, --harvest-set and --harvest-policy say how --harvest is read", hint="add --harvest UTIL"
+                "--servers, --harvest-set and --harvest-policy say how --util is read", hint="add --util UTIL"
             )
         if self.util is not None and strategy:
             raise UsageError(
-                f"--harvest with strategy {strategy}: a plan plays its idle hours with the strategy of its own fleet"
+                f"--util with strategy {strategy}: a plan plays its idle hours with the strategy of its own fleet"
                 " and chooses no other",
                 hint="leave out --strategy (operation.strategy in hcloud.yaml); 'hcloud compare TRACE --harvest on,off"
                 f" --util UTIL --strategy {strategy}' simulates it with idle hours and without",

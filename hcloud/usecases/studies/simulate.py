@@ -27,6 +27,7 @@ from hcloud.units import counted
 from hcloud.usecases.studies.clusters import check_rents
 from hcloud.usecases.studies.simulation import Study, at_load, simulate_once, with_seed
 from hcloud.usecases.studies.sized import check_free_to_size, check_share, with_sizes
+from hcloud.usecases.workloads.modelled import of_rules
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -108,6 +109,7 @@ def _assumed(study: Study) -> Iterator[str]:
     caused, borne = (
         _known(jobs, apps, stated) for apps, stated in ((jobs.vectors, jobs.causes), (jobs.tolerates, jobs.bears))
     )
+    yield from of_rules(jobs.provenance.modelled)
     if study.shop.whole is not None:
         yield _larger(study)
     unknown, assumed = len(jobs) - int(caused.sum()), int((caused & ~borne).sum())

@@ -7,6 +7,7 @@ import json
 import math
 import multiprocessing
 import os
+import pickle
 import signal
 import threading
 from collections import deque
@@ -15,6 +16,7 @@ from concurrent.futures import Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from hcloud import __version__
@@ -29,6 +31,7 @@ from hcloud.sim.setup.prepare import Tasks
 from hcloud.sim.setup.shop import RESERVE, PricingModel, shop_for
 from hcloud.sim.setup.variation import varied_cloud, varied_strategy
 from hcloud.store.sweep_rows import Figure, SweepRow
+from hcloud.temporary import temporary_folder
 from hcloud.units import plain, rate
 from hcloud.usecases.studies.clusters import check_rents
 from hcloud.usecases.studies.placeable import check_placeable
@@ -219,12 +222,15 @@ _bench: list[SweepBench] = []
 
 
 def in_processes(bench: SweepBench, batches: Iterable[WhatIfBatch], workers: int) -> Answers:
-    """Each worker gets the bench once. When the reader leaves early, workers are ended at once, not waited for."""
-    with _ctrl_c_kept() as tell:
-        yield from _pooled(bench, batches, workers, tell)
+    """Each worker reads the bench once, from a file: through a pipe this process waited, deaf to Ctrl-C, until one had
+    imported what it needs, and began the next only then. When the reader leaves early, workers are ended at once."""
+    with _ctrl_c_kept() as tell, temporary_folder() as folder:
+        kept = folder / "bench"
+        kept.write_bytes(pickle.dumps(bench))
+        yield from _pooled(kept, batches, workers, tell)
 
 
-def _pooled(bench: SweepBench, batches: Iterable[WhatIfBatch], workers: int, tell: Callable[[], None]) -> Answers:
+def _pooled(bench: Path, batches: Iterable[WhatIfBatch], workers: int, tell: Callable[[], None]) -> Answers:
     pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _begin, (bench,))
     finished = False
     try:
@@ -283,11 +289,11 @@ def _submitted(pool: ProcessPoolExecutor, batch: WhatIfBatch) -> Future[tuple[Sw
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _begin(bench: SweepBench) -> None:
+def _begin(bench: Path) -> None:
     """A worker ends with its parent, even one that was killed; Ctrl-C is for the parent to handle."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_leave_with_parent, daemon=True).start()
-    _bench[:] = [bench]
+    _bench[:] = [pickle.loads(bench.read_bytes())]
 
 
 def _leave_with_parent() -> None:

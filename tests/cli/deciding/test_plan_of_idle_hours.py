@@ -1,4 +1,4 @@
-"""``hcloud plan --harvest``: the ledger of what is paid for, the jobs that idle hours carry, and what is refused."""
+"""``hcloud plan --util``: the ledger of what is paid for, the jobs that idle hours carry, and what is refused."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def refused(capsys: Capture, *words: str) -> tuple[int, str]:
 
 
 def test_all_that_is_paid_for_is_accounted_for_and_what_is_replayed_was_planned(pool: Path, capsys: Capture) -> None:
-    plain, made = told(capsys), told(capsys, "--harvest", "util.csv", "--out", "plan.json")
+    plain, made = told(capsys), told(capsys, "--util", "util.csv", "--out", "plan.json")
     Draft202012Validator(plan_schema()).validate(made)
     assert "harvest" not in plain
     found = {name: Decimal(value) if isinstance(value, str) and name != "jobs" and value.lstrip("-")[:1].isdigit()
@@ -105,7 +105,7 @@ def test_a_plan_counts_on_the_jobs_that_end_in_idle_hours_in_most_runs() -> None
 
 
 def test_the_forms_say_the_same_of_idle_hours(pool: Path, capsys: Capture) -> None:
-    for words in ((*WORDS, "--harvest", "util.csv", "--out", "plan.json"), ("page", "plan.json")):
+    for words in ((*WORDS, "--util", "util.csv", "--out", "plan.json"), ("page", "plan.json")):
         assert run(words) == 0
         out = " ".join(capsys.readouterr().out.split())
         assert "idle hours of what is reserved carry" in out
@@ -113,7 +113,7 @@ def test_the_forms_say_the_same_of_idle_hours(pool: Path, capsys: Capture) -> No
 
 
 def test_a_plan_with_idle_hours_says_what_it_changes_in_a_cloud(pool: Path, capsys: Capture) -> None:
-    words = ("--harvest", "util.csv", "--provider", "aws")
+    words = ("--util", "util.csv", "--provider", "aws")
     alone = told(capsys, *words)
     assert run([*WORDS, *words, "--cloud", "fake", "--out", "live.json"]) == 0
     found = load_plan(Path("live.json"))
@@ -123,17 +123,17 @@ def test_a_plan_with_idle_hours_says_what_it_changes_in_a_cloud(pool: Path, caps
 
 def test_what_cannot_be_counted_on_is_refused_with_the_way_on(pool: Path, capsys: Capture) -> None:
     util_csv(Path("short.csv"), {"web": daily(6)})
-    code, said = refused(capsys, "--harvest", "short.csv")
+    code, said = refused(capsys, "--util", "short.csv")
     assert (code, "6d of use; a plan counts on idle hours from a week on" in said) == (9, True)
-    assert "leave out --harvest" in said
+    assert "leave out --util" in said
     util_csv(Path("percent.csv"), {"web": 100 * daily(8)})
-    code, said = refused(capsys, "--harvest", "percent.csv")
+    code, said = refused(capsys, "--util", "percent.csv")
     assert (code, "--harvest-set series_value=percent" in said) == (1, True)
-    assert run([*WORDS, "--harvest", "percent.csv", "--harvest-set", "series_value=percent"]) == 0
+    assert run([*WORDS, "--util", "percent.csv", "--harvest-set", "series_value=percent"]) == 0
     util_csv(Path("others.csv"), {"wep": daily(8), "x": daily(8)})
-    code, said = refused(capsys, "--harvest", "others.csv")
+    code, said = refused(capsys, "--util", "others.csv")
     assert (code, "trace.csv ('web', 'db'); its tenants are 'wep', 'x'; did you mean wep?" in said) == (1, True)
-    for words in (("--servers", "servers.csv"), ("--harvest", "util.csv", "--strategy", "HC")):
+    for words in (("--servers", "servers.csv"), ("--util", "util.csv", "--strategy", "HC")):
         assert refused(capsys, *words)[0] == 64
 
 
@@ -154,7 +154,7 @@ def write_days(batch: str, seconds: int, hours: int, at_a_time: int, days: int =
 def test_more_is_reserved_where_batch_makes_the_idle_hours_of_more_pay(pool: Path, capsys: Capture) -> None:
     """Services by day keep a machine busy for 54 % of its term, and 58.8 % pay for it: an hour of batch is the rest."""
     write_days("3500,1,2,batch,load", 3600, 13, 6)
-    made = told(capsys, "--vcpus", "8", "--harvest", "util.csv")
+    made = told(capsys, "--vcpus", "8", "--util", "util.csv")
     found = made["harvest"]
     more = (Decimal(found["vcpus"]) - Decimal(found["vcpus_without"])) / 8
     assert more >= 1
@@ -170,7 +170,7 @@ def test_a_reserve_that_pays_is_kept_though_less_would_look_cheaper(pool: Path, 
     """Batch that was played on it finds no room on a smaller one, of which arithmetic knows nothing. Of the reserves
     that could be played, which cost 854 to 895 dollars a month, none is cheaper."""
     write_days("600,1,2,batch,load", 600, 13, 10, 7)
-    made = told(capsys, "--harvest", "util.csv")
+    made = told(capsys, "--util", "util.csv")
     found = made["harvest"]
     assert (int(Decimal(found["vcpus"])), Decimal(made["after"]["monthly"]) < 854) == (40, True)
     assert Decimal(found["vcpus"]) > Decimal(found["vcpus_without"])
@@ -208,11 +208,11 @@ def test_whole_jobs_run_only_where_a_server_has_room_for_them(pool: Path, capsys
     """Beside a reserve of a third no machine of 4 vCPUs has three free; in pieces the same work finds room."""
     text = Path("trace.csv").read_text(encoding="utf-8")
     Path("trace.csv").write_text(text.replace(",1,2,batch", ",3,6,batch"), encoding="utf-8")
-    code, said = refused(capsys, "--harvest", "util.csv")
+    code, said = refused(capsys, "--util", "util.csv")
     assert (code, "a server of 4 vCPUs has 1 free" in said, "--divisible all, if they can" in said) == (
         9, True, True,
     )  # fmt: skip
-    assert Decimal(told(capsys, "--harvest", "util.csv", "--divisible", "all")["harvest"]["carried"]) > 0
+    assert Decimal(told(capsys, "--util", "util.csv", "--divisible", "all")["harvest"]["carried"]) > 0
 
 
 def test_services_and_the_reserve_take_whole_vcpus_of_the_servers_that_are_planned(pool: Path) -> None:
@@ -233,7 +233,7 @@ def test_large_jobs_that_end_nowhere_take_no_room_from_small_ones(pool: Path, ca
     wide = [f"x{day}-{n},{MONDAY + day * DAY},{DAY},2,4,batch,wide" for day in range(DAYS) for n in range(20)]
     with Path("trace.csv").open("a", encoding="utf-8") as trace:
         trace.write("\n".join(wide) + "\n")
-    found = told(capsys, "--harvest", "util.csv")["harvest"]
+    found = told(capsys, "--util", "util.csv")["harvest"]
     assert Decimal(found["carried"]) > Decimal(found["played"]) * Decimal("0.88")
 
 
@@ -242,7 +242,7 @@ def test_without_memory_to_spare_the_plan_stays_as_it_was(pool: Path, capsys: Ca
 
     text = (bundled("policies") / "harvest.yaml").read_text(encoding="utf-8")
     Path("own.yaml").write_text(text.replace("value: 0.3125", "value: 1"), encoding="utf-8")
-    made = told(capsys, "--harvest", "util.csv", "--harvest-policy", "own.yaml")
+    made = told(capsys, "--util", "util.csv", "--harvest-policy", "own.yaml")
     assert [Decimal(made["harvest"][name]) for name in ("carried", "saved")] == [Decimal(0), Decimal(0)]
 
 

@@ -254,8 +254,10 @@ def test_a_trace_without_sizes_is_planned_and_told(told: Told) -> None:
     columns_changed(lambda row: row[:3] + row[5:])
     code, _, said = told(f"plan other.csv -q {' '.join(NOW)}")
     assert code == 0
-    assert "the workload has no memory column; assumed: 4 GiB per vCPU (workload.options.memory_per_core)" in said
-    assert "the workload has no cores column; assumed: 1 vCPU for each job (workload.options.default_cores)" in said
+    none = "no column of the workload is read as"
+    assert f"{none} memory; assumed: 4 GiB per vCPU (workload.options.memory_per_core)" in said
+    assert f"{none} cores; assumed: 1 vCPU for each job (workload.options.default_cores)" in said
+    assert f"{none} memory" in " ".join(told(f"simulate other.csv -s SR {' '.join(NOW)}")[1].split())
 
 
 def test_other_names_of_the_columns_that_are_needed_are_met_with_what_reads_them(told: Told) -> None:

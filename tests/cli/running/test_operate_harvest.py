@@ -1,4 +1,4 @@
-"""``hcloud operate --harvest`` with real processes: a service spikes, batch beside it is killed and begins anew. Judged
+"""``hcloud operate --batch`` with real processes: a service spikes, batch beside it is killed and begins anew. Judged
 by what the processes wrote themselves."""
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ until grep -q calm ledger; do {told("beat", "$1")}; sleep {BEAT}; done
     Path("services.csv").write_text("id,kind,command,cores,memory,app\nweb,service,sh web.sh,0.9,64Mi,api\n")
     rows = "".join(f"b{n},sh batch.sh b{n},0.25,32Mi,4\n" for n in range(2))
     Path("batch.csv").write_text(f"id,command,cores,memory,expect\n{rows}")
-    words = ["--harvest", "batch.csv", "--harvest-policy", "mine.yaml", *HISTORY, "--json"]
+    words = ["--batch", "batch.csv", "--harvest-policy", "mine.yaml", *HISTORY, "--json"]
     assert main.run(["operate", *RUN, *words]) == 0, capsys.readouterr()
     lines = list(map(json.loads, capsys.readouterr().out.splitlines()))
     happened = ledger()
@@ -114,7 +114,7 @@ def test_nothing_begins_after_a_drain(here: Path) -> None:
     Path("batch.sh").write_text(f"{told('begin', '$1')}\nsleep 2\n")
     rows = "".join(f"b{n},sh batch.sh b{n},0.1,450Mi,2\n" for n in range(2))
     Path("batch.csv").write_text(f"id,command,cores,memory,expect\n{rows}")
-    words = ["operate", *RUN, "--harvest", "batch.csv", "--harvest-policy", "mine.yaml"]
+    words = ["operate", *RUN, "--batch", "batch.csv", "--harvest-policy", "mine.yaml"]
     running = subprocess.Popen([sys.executable, "-m", "hcloud", *words], stdout=subprocess.PIPE, text=True)
     until(lambda: Path("ledger").exists() or running.poll() is not None)
     assert main.run(["operate", "drain"]) == 0
@@ -135,11 +135,11 @@ def test_a_graph_of_tasks_runs_beside_a_service(here: Path, capsys: pytest.Captu
         {"name": "sum", "tasks": 1, "seconds": 60, "cores": 0.5, "memory_gib": 0.03, "after": ["map"]},
     ]
     Path("dags.json").write_text(json.dumps({"jobs": [{"id": "load", "vertices": vertices}]}))
-    assert main.run(["operate", *RUN, "--harvest", "dags.json"]) == 1
+    assert main.run(["operate", *RUN, "--batch", "dags.json"]) == 1
     assert "jobs[0].vertices[1].command: missing" in capsys.readouterr().err
     vertices[1]["command"] = ["sh", "-c", told("begin", "sum")]
     Path("dags.json").write_text(json.dumps({"jobs": [{"id": "load", "vertices": vertices}]}))
-    words = ["--harvest", "dags.json", "--harvest-policy", "mine.yaml", *HISTORY, "--json"]
+    words = ["--batch", "dags.json", "--harvest-policy", "mine.yaml", *HISTORY, "--json"]
     assert main.run(["operate", *RUN, *words]) == 0, capsys.readouterr()
     last = json.loads(capsys.readouterr().out.splitlines()[-1])
     happened = [(what, name) for what, name, _ in ledger()]
@@ -180,7 +180,7 @@ def test_what_cannot_run_beside_services_is_refused(case: str, here: Path, capsy
     Path("services.csv").write_text("id,kind,command,cores\nweb,service,sleep 1,0.9\n")
     if text is not None:
         Path("batch.csv").write_text(text)
-    assert main.run(["operate", *RUN, *words, "--harvest", "batch.csv"]) == code, capsys.readouterr()
+    assert main.run(["operate", *RUN, *words, "--batch", "batch.csv"]) == code, capsys.readouterr()
     assert said in capsys.readouterr().err
     assert not (here / ".hcloud" / "operate" / "journal.jsonl").exists()
 
@@ -188,8 +188,8 @@ def test_what_cannot_run_beside_services_is_refused(case: str, here: Path, capsy
 def test_numbers_without_batch_are_refused(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("services.csv").write_text("id,kind,command,cores\nweb,service,sleep 1,0.9\n")
     for words, said in (
-        (("--harvest-policy", "mine.yaml"), "add --harvest BATCH"),
-        (HISTORY, "add --harvest BATCH"),
+        (("--harvest-policy", "mine.yaml"), "add --batch BATCH"),
+        (HISTORY, "add --batch BATCH"),
         (HISTORY[2:], "add --util UTIL"),
     ):
         assert main.run(["operate", *RUN, *words]) == 64

@@ -167,24 +167,29 @@ def test_M6_ctrl_c_leaves_whole_rows(trace: Path, tmp_path: Path, workers: str) 
 
 @dataclass(frozen=True)
 class Numbers:
-    """A bench whose rows are its batches."""
+    """A bench whose rows are its batches, larger than what a pipe holds."""
+
+    jobs: bytes = bytes(1 << 20)
 
     def rows(self, batch: Any) -> Any:
         return (batch,)
 
 
 def test_ctrl_c_is_told_between_two_answers_and_not_within_the_pool() -> None:
-    handed_out: list[int] = []
+    handed_out, ready = list[int](), list[bool]()
+    started = multiprocessing.active_children if sys.platform == "linux" else list[Any]
 
     def batches() -> Iterator[Any]:
         for number in range(100):
             signal.raise_signal(signal.SIGINT)
             handed_out.append(number)
+            ready.extend("numpy" in Path(f"/proc/{one.pid}/maps").read_text() for one in started())
             yield number
 
     with pytest.raises(KeyboardInterrupt):
         list(in_processes(cast("Any", Numbers()), batches(), 1))
     assert handed_out == [0, 1, 2, 3]
+    assert not any(ready[:1]), "the first worker was waited for, and meanwhile Ctrl-C unheard"
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 

@@ -59,14 +59,17 @@ def test_cells_that_name_their_unit_are_read_beside_bare_numbers(tmp_path: Path,
 
 def test_a_bare_number_keeps_the_unit_of_its_column(tmp_path: Path) -> None:
     path = tmp_path / "jobs.csv"
-    path.write_text("t,s,cpu_milli,mem_mb\n0,60,29,2048\n1,60,2 vCPU,2147483648000m\n2,60,500m,1T\n")
-    found = read(path, "submit=t,duration=s,cores=cpu_milli,memory=mem_mb")
+    path.write_text("t,s,cpu_milli,mem_mib\n0,60,29,2048\n1,60,2 vCPU,2147483648000m\n2,60,500m,1T\n")
+    found = read(path, "submit=t,duration=s,cores=cpu_milli,memory=mem_mib")
     assert OF_G in [m.rule for m in found.provenance.modelled]
     path.write_text(path.read_text().replace("1T", "1Ti"))
-    found = read(path, "submit=t,duration=s,cores=cpu_milli,memory=mem_mb")
+    found = read(path, "submit=t,duration=s,cores=cpu_milli,memory=mem_mib")
     assert OF_G not in [m.rule for m in found.provenance.modelled], "these units are of 1024 to all"
     assert found.cores.tolist() == [0.029, 2, 0.5]
     assert found.memory.tolist() == [2, 2, 1024]
+    path.write_text(path.read_text().replace("mem_mib", "Mem (MB)"))
+    found = read(path, "submit=t,duration=s,cores=cpu_milli,memory=Mem (MB)")
+    assert OF_G in [m.rule for m in found.provenance.modelled], "a megabyte in a header is of 1000 to some, too"
 
 
 def test_decimal_commas_stand_before_units_too(tmp_path: Path) -> None:

@@ -55,11 +55,11 @@ def harvest_terms(
     settings = fold.harvested.settings
     if asked.jobs is None:
         if asked.policy is not None or asked.types is not None:
-            raise UsageError("--harvest-policy and --util say how --harvest works", hint="add --harvest BATCH")
+            raise UsageError("--harvest-policy and --util say how --batch works", hint="add --batch BATCH")
         return None if settings is None else HarvestTerms(NoMoreJobs(), _engine(world, engine))
     if not setup.reserve:
         raise UsageError(
-            f"--harvest uses machines of the reserve, and {setup.strategy} reserves none",
+            f"--batch uses machines of the reserve, and {setup.strategy} reserves none",
             hint="a strategy that reserves, as SR or HM, and --pool N",
         )
     from hcloud.readers.harvest.policy import load_harvest
@@ -175,7 +175,7 @@ def _engine(world: EngineParts, name: str) -> Harvestable:
 
     if not isinstance(world.engine, LocalEngine):
         raise UsageError(
-            f"--harvest measures what services use on this machine, and the jobs are run by {name}",
+            f"--batch measures what services use on this machine, and the jobs are run by {name}",
             hint=f"--engine {LOCAL_ENGINE} --cloud local",
         )
     return world.engine

@@ -12,7 +12,7 @@ import numpy as np
 from hcloud.errors import InputError
 from hcloud.model.workload import Modelled
 from hcloud.readers.workloads import limits
-from hcloud.readers.workloads.meanings import UNITS, unit_said
+from hcloud.readers.workloads.meanings import UNITS, called_columns, unit_said
 from hcloud.readers.workloads.options import WorkloadOptions, with_keys
 from hcloud.readers.workloads.tables.clock import PAIRS
 from hcloud.readers.workloads.tables.columns import TICKS, Sink
@@ -37,7 +37,7 @@ SECONDS = {
 """Of each unit of time; jobs take seconds unless it is said."""
 IN_A_VCPU = {"auto": 1, "vcpu": 1, "milli": 1000, "cpu-units": 1024}
 """Of each unit of CPUs."""
-OF_G = "in powers of 1024 where cells say M, G or T: 5% to 9% less if those are powers of 1000"
+OF_G = "in powers of 1024 where cells or its column's name say M, G or T: 5% to 9% less if those are powers of 1000"
 """What is said of units that are powers of 1024 to some and of 1000 to others."""
 _CORES = {"milli": "thousandths of a vCPU", "cpu-units": "CPU units, 1,024 to a vCPU"}
 _SPELT = {
@@ -108,8 +108,12 @@ def units_read(sink: Sink, options: WorkloadOptions) -> list[Modelled]:
                 hint=f"say their unit: --set duration_unit={_SHORT[ticks]}, or duration_unit=s",
             )
         told = [Modelled("duration", f"in s, though times are in {TICKS[ticks]}", "duration_unit")]
-    if "memory" in sink.with_units:
-        told.append(Modelled("memory", OF_G if sink.with_units["memory"] else "of cells with a unit in that", "fixed"))
+    name = called_columns(options.columns).get("memory", "")
+    of_g = sink.with_units.get("memory") or (
+        unit_said("memory", name) in ("MiB", "GiB", "TiB") and "ib" not in name.lower()
+    )
+    if of_g or "memory" in sink.with_units:
+        told.append(Modelled("memory", OF_G if of_g else "of cells with a unit in that", "fixed"))
     if IN_A_GIB[memory] != 1:
         told.append(Modelled("memory", f"read as {memory}", "memory_unit"))
     if IN_A_VCPU[options.cores_unit] > 1:
