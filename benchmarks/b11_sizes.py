@@ -24,7 +24,7 @@ from hcloud.errors import HcloudError
 from hcloud.model.catalog import Provider
 from hcloud.model.workload import Demand, Jobs
 from hcloud.planning.decide import FleetDecision, Given, decide
-from hcloud.planning.forecasting.demand import without_gpu_jobs
+from hcloud.planning.fleets.gpu_jobs import without_gpu_jobs
 from hcloud.planning.settings import Market, PlanSettings, RiskSettings
 from hcloud.readers.configuration.config import load_config
 from hcloud.units import HOURS_PER_MONTH

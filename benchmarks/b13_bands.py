@@ -32,7 +32,8 @@ from hcloud.model.workload import Demand, Jobs, Provenance
 from hcloud.planning.fleets.candidates import Candidate, find_candidates
 from hcloud.planning.fleets.evaluate import evaluate
 from hcloud.planning.fleets.fleet import Fleet, serve
-from hcloud.planning.forecasting.demand import demand_of, without_gpu_jobs
+from hcloud.planning.fleets.gpu_jobs import without_gpu_jobs
+from hcloud.planning.forecasting.demand import demand_of
 from hcloud.planning.forecasting.forecast import repeating, stretch
 from hcloud.planning.risks.futures import draw_futures
 from hcloud.planning.risks.risk import SCALES, HoldingSpan, changed, spread

@@ -45,8 +45,9 @@ def category_of(provider: Provider, name: str) -> str:
 
 
 def is_of_shape(one: InstanceType, other: InstanceType) -> bool:
-    """Whether two types are sizes of one shape: family, processor, and GiB per vCPU."""
+    """Whether two types are sizes of one shape: family, processor, and GiB and GPUs per vCPU."""
     same = (one.family, one.arch, one.category) == (other.family, other.arch, other.category)
+    same = same and one.gpus * other.vcpus == other.gpus * one.vcpus
     return same and abs(one.memory_gib / one.vcpus - other.memory_gib / other.vcpus) <= _SAME_RATIO
 
 

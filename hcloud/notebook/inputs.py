@@ -16,7 +16,6 @@ from hcloud.errors import UsageError
 from hcloud.model.bill_figures import figures_of
 from hcloud.notebook.frames import as_file, is_frame, renamed, usual_keys
 from hcloud.notebook.results import BillResult, DemandResult, PlanResult
-from hcloud.planning.forecasting.demand import without_gpu_jobs
 from hcloud.readers.configuration.config import Loaded, WorkloadSection, load_config
 from hcloud.store.plan_file import is_plan_file
 from hcloud.units import and_last
@@ -275,7 +274,7 @@ def open_fleet(made: PlanResult | str | Path, asked: FleetRequest, at: datetime)
     if isinstance(made, PlanResult):
         loaded = with_cloud(made.loaded, asked.cloud)
         read = open_workload(loaded) if made.demand is None else as_configured(loaded, made.demand.whole)
-        found = fleet_opened(made.plan, without_gpu_jobs(read), loaded, at.date())
+        found = fleet_opened(made.plan, read, loaded, at.date())
     else:
         config = load_config(None if asked.config is None else Path(asked.config))
         found = open_planned(Path(made), with_cloud(config, asked.cloud), at.date())

@@ -16,7 +16,7 @@ from hcloud.units import HOURS_PER_YEAR
 class Market:
     """Which offers of one provider are allowed. ``families`` are shell patterns, empty for every current family that is
     neither burstable nor flex; ``vcpus`` is the size of one instance, 0 for all sizes; ``gpus`` says whether types with
-    GPUs count too."""
+    GPUs count too; so many vCPUs: those alone that have these for each GPU."""
 
     provider: Provider = USUAL_PROVIDER
     regions: tuple[str, ...] = ("us-east-1",)
@@ -28,7 +28,7 @@ class Market:
     options: tuple[PurchaseOption, ...] = ()
     terms: tuple[int, ...] = (1, 3)
     payments: tuple[Payment, ...] = (Payment.NONE, Payment.PARTIAL, Payment.ALL)
-    gpus: bool = False
+    gpus: bool | Decimal = False
 
 
 LARGE_VCPUS = 16

@@ -266,7 +266,8 @@ class SimulationFlags:
         loaded = with_flags(loaded, found.flags)
         if (name := clustered(loaded)) is not None:
             self._refuse_beside(name)
-        return replace(open_study(loaded, asked, at.date()), notes=found.notes)
+        study = open_study(loaded, asked, at.date())
+        return replace(study, notes=(*study.notes, *found.notes))
 
     def _refuse_beside(self, cluster: str) -> None:
         """UsageError for flags that say what the scenario's own cluster says."""

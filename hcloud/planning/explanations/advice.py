@@ -35,13 +35,22 @@ def advice(decision: FleetDecision, book: PriceBook, demand: Demand, given: Give
         return ()
     found = sorted(_ways(decision, (book, demand, given)))
     named = [(total, words) for total, words in found if total < cost * (1 - LEAST)]
-    if named or (decision.divisible_cost is not None and decision.divisible_cost < cost * (1 - LEAST)):
+    if (
+        named
+        or not _any_gpus(decision)
+        or (decision.divisible_cost is not None and decision.divisible_cost < cost * (1 - LEAST))
+    ):
         return tuple(f"{words} would save {_monthly(cost - total, decision)} a month" for total, words in named)
     unit = decision.types[0].shape
     return (
         f"other sizes, families or split jobs would not bring it nearer: what is above the bound is whole machines "
         f"({unit.name} at the least), paid for while part of them is unused",
     )
+
+
+def _any_gpus(decision: FleetDecision) -> bool:
+    """Whether types may have what GPUs they have: other families than those named for their GPUs are no choice."""
+    return all(isinstance(market.gpus, bool) for market in decision.settings.markets)
 
 
 def _monthly(dollars: Decimal, decision: FleetDecision) -> str:
@@ -57,7 +66,7 @@ def _ways(decision: FleetDecision, ground: tuple[PriceBook, Demand, Given]) -> I
         ways.append(
             (replace(settings, markets=tuple(replace(m, vcpus=0) for m in markets)), "all sizes (markets.vcpus)")
         )
-    if any(m.families for m in markets):
+    if any(m.families for m in markets) and _any_gpus(decision):
         every = tuple(replace(m, families=()) for m in markets)
         ways.append((replace(settings, markets=every), "all families (markets.families)"))
     for changed, words in ways:

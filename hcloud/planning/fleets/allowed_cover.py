@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from hcloud.catalog.book import PriceBook
 from hcloud.catalog.flexibility import covers_all_sizes
 from hcloud.model.catalog import InstanceType, Offer, OfferKey
-from hcloud.planning.fleets.candidates import allowed_shapes
+from hcloud.planning.fleets.candidates import allowed_shapes, other_gpus
 from hcloud.planning.settings import Market, PlanSettings
 
 ONE_PRICE = 1.002  # ours: sizes whose prices by the vCPU differ by no more cost the same, but for rounding
@@ -77,6 +77,8 @@ def _why_not_used(key: OfferKey, shape: InstanceType, market: Market) -> str:
         return f"markets.architectures does not name {shape.arch}: add it"
     if shape.gpus and not market.gpus:
         return f"{shape.family} has GPUs, and the plan is for jobs without: set markets.gpus"
+    if not key.option.is_spend_based and (reason := other_gpus(shape, market)):
+        return f"{shape.name} {reason}"
     if market.vcpus and shape.vcpus != market.vcpus and not covers_all_sizes(key, shape.family):
         return f"it covers {shape.name} alone, and markets.vcpus is {market.vcpus}: set that to {shape.vcpus:f} or 0"
     return ""
@@ -85,7 +87,8 @@ def _why_not_used(key: OfferKey, shape: InstanceType, market: Market) -> str:
 def _is_allowed(key: OfferKey, shape: InstanceType, markets: Sequence[Market]) -> bool:
     """Whether a plan may run the very type, where and as it was bought."""
     here = (m for m in markets if m.provider == key.provider and key.region in m.regions)
-    return any(_key(key, shape, key.region, m) == key and not _why_not_used(key, shape, m) for m in here)
+    able = (m for m in here if not (_why_not_used(key, shape, m) or other_gpus(shape, m)))
+    return any(_key(key, shape, key.region, m) == key for m in able)
 
 
 def _key(key: OfferKey, shape: InstanceType, region: str, market: Market) -> OfferKey:

@@ -21,6 +21,7 @@ from hcloud.units import counted_vcpus
 
 UNPRICED = "not used: "
 USUAL_VCPUS = 16
+_ROUNDING = Decimal("0.000001")
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,8 +158,8 @@ def why_none(book: PriceBook, market: Market) -> str:
 
 def _excluded(shape: InstanceType, market: Market) -> str:
     """Why a rule keeps the shape out, empty where none does; a family that was named explicitly may be unsteady."""
-    if shape.gpus and not market.gpus:
-        return "has GPUs, and the demand asks for none"
+    if reason := other_gpus(shape, market):
+        return reason
     if shape.arch not in market.architectures:
         return f"architecture {shape.arch} is not allowed (markets.architectures)"
     if shape.category in UNSTEADY and not market.families:
@@ -166,6 +167,15 @@ def _excluded(shape: InstanceType, market: Market) -> str:
     if shape.category == SHARED_CORE and not market.vcpus:
         return f"{UNSTEADY[SHARED_CORE]} (name its size in markets.vcpus to allow it: the family has steady ones)"
     return ""
+
+
+def other_gpus(shape: InstanceType, market: Market) -> str:
+    """Why the GPUs of a type, or that it has none, keep it out of a market."""
+    if shape.gpus and not market.gpus:
+        return "has GPUs, and the demand asks for none"
+    if isinstance(market.gpus, bool) or (shape.gpus and abs(shape.gpus * market.gpus - shape.vcpus) < _ROUNDING):
+        return ""
+    return f"has {'other vCPUs for each GPU' if shape.gpus else 'no GPUs'}: the plan counts {market.gpus:.4g} for each"
 
 
 def _candidate(book: PriceBook, market: Market, shape: InstanceType, region: str, horizon_hours: int) -> Candidate:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hcloud.errors import InputError, UsageError
+from hcloud.errors import UsageError
 from hcloud.model.workload import Demand, JobKind, Jobs, Workload
 
 if TYPE_CHECKING:
@@ -42,23 +42,6 @@ class TimeGrid:
                 hint="choose a longer step, or check the submit times and durations",
             )
         return cls(float(begin * step), step, count)
-
-
-def without_gpu_jobs(workload: Workload) -> Workload:
-    """The workload without jobs that ask for GPUs, counted as left out: no GPU type is planned for yet.
-
-    Raises InputError where no other job is left.
-    """
-    if not isinstance(workload, Jobs) or not workload.gpus.any():
-        return workload
-    kept = np.flatnonzero(workload.gpus == 0)
-    if not len(kept):
-        raise InputError(f"{workload.provenance.name}: every job asks for GPUs, and no GPU type is planned for yet")
-    work = workload.cores * workload.duration
-    share = 1.0 - float(work[kept].sum()) / float(work.sum())
-    reason = f"asks for GPUs, which hcloud does not plan: {share:.1%} of the vCPU-hours"
-    left_out = {**workload.provenance.left_out, reason: len(workload) - len(kept)}
-    return replace(workload.at(kept), provenance=replace(workload.provenance, left_out=left_out))
 
 
 def demand_of(workload: Workload, step_seconds: int) -> Demand:

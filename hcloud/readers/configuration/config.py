@@ -104,7 +104,10 @@ class MarketSection(Section):
     )
     terms: tuple[Years, ...] = setting((1, 3), "allowed lengths of commitments [years]")
     payments: tuple[Payment, ...] = setting(tuple(Payment), "allowed ways to pay for commitments")
-    gpus: bool = setting(False, "true: types with GPUs may be chosen, for demand that runs on them")
+    gpus: bool = setting(
+        False,
+        "true: types with GPUs may be chosen, for demand that runs on them; gpu=only plans jobs that ask for GPUs",
+    )
 
 
 def _fits_hours(step: int | str) -> int | str:

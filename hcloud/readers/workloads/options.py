@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import re
 import typing
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
@@ -16,8 +17,8 @@ from hcloud.errors import UsageError
 from hcloud.units import parse_decimal
 
 ExtraColumns = Literal["refuse", "ignore"]
-GpuRows = Literal["leave-out", "demand"]
 SeriesValue = Literal["auto", "cores", "percent", "fraction", "requests"]
+_GPU_ROWS = re.compile(r"leave-out|demand|only|[0-9]{1,6}-[0-9]{1,6}")
 Decimal = Literal[".", ","]
 MemoryUnit = Literal["auto", "B", "KiB", "MiB", "GiB", "TiB"]
 CoresUnit = Literal["auto", "vcpu", "milli", "cpu-units"]
@@ -43,7 +44,8 @@ class WorkloadOptions:
         submission. ``open_ends`` says that jobs without an end still ``run``: they count up to the newest time in the
         file; or ``leave-out``: those without a start, an end or a duration never ran.
         ``requires`` takes only jobs that require just that of their machine (``type=c5*``; the column ``requires``), or
-        ``nothing``, or ``anything``: for a plan of each part.
+        ``nothing``, or ``anything``: for a plan of each part. ``gpu`` takes ``only`` jobs that ask for GPUs, or those
+        for so many (``1-4``): they are planned by themselves, on families with GPUs that ``--family`` names.
     Tables
         ``columns`` says what our columns are called in the file, as ``submit=start_time,end=end_time,cores=vcpus`` or
         ``timestamp=Date,name=host,value=cpu``; columns that it does not name, and that are not ours, are not read then.
@@ -78,7 +80,7 @@ class WorkloadOptions:
         ``memory_unit`` of a machine's memory; ``auto`` tells KiB and MiB apart by the largest GiB per vCPU, and asks
         where both could be.
     openb
-        ``gpu`` leaves pods that ask for GPUs out (counted) or carries their GPUs as demand.
+        ``gpu`` leaves pods that ask for GPUs out (counted), unless it takes them, or carries them as ``demand``.
     """
 
     default_cores: float = 1.0
@@ -114,7 +116,7 @@ class WorkloadOptions:
     azure_censored: CensoredPoint = "lower"
     azure_zero_lifetime: float = 150.0
     azure_service_after: float = 86_400.0
-    gpu: GpuRows = "leave-out"
+    gpu: str = "leave-out"
     memory_unit: MemoryUnit = "auto"
     duration_unit: DurationUnit = "auto"
     cores_unit: CoresUnit = "auto"
@@ -166,6 +168,8 @@ def _parse(name: str, text: str, kind: object) -> object:
 def _check(name: str, value: object, kind: object) -> None:
     if typing.get_origin(kind) is Literal and value not in typing.get_args(kind):
         raise UsageError(f"{name}: {value!r} is not one of {', '.join(map(str, typing.get_args(kind)))}")
+    if name == "gpu" and not _GPU_ROWS.fullmatch(str(value)):
+        raise UsageError(f"gpu: {value!r} is not one of leave-out, demand, only, or numbers as 1-4")
     if name == "zone" and value:
         _check_zone(str(value))
     if not isinstance(value, int | float):

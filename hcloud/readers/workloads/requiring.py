@@ -1,9 +1,10 @@
 """A part of a workload: the jobs that require one and the same of their machine, those that require anything, or those
-that require nothing."""
+that require nothing; and the jobs that ask for GPUs."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from math import inf
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 NOTHING, ANYTHING = "nothing", "anything"
 OTHERS = "require something else (requires)"
+WITHOUT = "ask for no GPUs, or another number (gpu): act on each plan with a --state of its own"
 _NAMED = 5  # ours: requirements that a refusal lists
 
 
@@ -31,9 +33,26 @@ def requiring(workload: Workload, wanted: str) -> Workload:
     kept = _rows(workload, wanted)
     if not len(kept):
         raise UsageError(f"requires: {workload.provenance.name}: no job requires {wanted}", hint=_there(workload))
+    return _at(workload, kept, OTHERS)
+
+
+def asking(workload: Workload, gpu: str) -> Workload:
+    """The jobs that ask for GPUs, where these are wanted ``only``, or for so many (``1-4``); the others are counted as
+    left out. Raises UsageError where there are none."""
+    if gpu in ("leave-out", "demand"):
+        return workload
+    least, most = (1, inf) if gpu == "only" else map(int, gpu.split("-"))
+    gpus = np.ceil(workload.gpus) if isinstance(workload, Jobs) else np.zeros(0)
+    kept = np.flatnonzero((gpus >= max(least, 1)) & (gpus <= most))
+    if not len(kept):
+        raise UsageError(f"gpu={gpu}: {workload.provenance.name}: no job asks for so many GPUs", hint="leave it out")
+    return _at(workload, kept, WITHOUT)
+
+
+def _at(workload: Workload, kept: NDArray[np.intp], why: str) -> Jobs:
     assert isinstance(workload, Jobs)
     origin, gone = workload.provenance, len(workload) - len(kept)
-    left_out = {**origin.left_out, OTHERS: gone} if gone else origin.left_out
+    left_out = {**origin.left_out, why: gone} if gone else origin.left_out
     return replace(workload.at(kept), provenance=replace(origin, left_out=left_out))
 
 

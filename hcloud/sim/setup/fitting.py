@@ -63,7 +63,7 @@ def held_by_some(shapes: Iterable[InstanceType], jobs: Jobs) -> NDArray[np.bool_
 
 def largest_whole(jobs: Jobs) -> Room:
     """What a type must have to hold every job that cannot be split; nothing where all can be."""
-    whole = ~can_split(jobs) & (jobs.gpus == 0)
+    whole = ~can_split(jobs)
     cores, memory = float(jobs.cores[whole].max(initial=0.0)), float(jobs.memory[whole].max(initial=0.0))
     return Room(round(cores * 1000), int(np.ceil(memory * 1024 - _EDGE)))
 

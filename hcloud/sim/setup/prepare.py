@@ -104,8 +104,8 @@ class Tasks:
 def tasks_of(jobs: workload.Jobs, model: cloud.CloudModel, plan: strategy.Strategy, largest: Room, seed: int) -> Tasks:
     """The tasks of a workload under a strategy's information rule; ``largest`` is the room of the largest type.
 
-    Jobs with GPUs are left out and counted. Rows that come at the same time are put in an order of their own content,
-    so that the order of the file does not matter.
+    Jobs of no length or size are left out and counted. Rows that come at the same time are put in an order of their own
+    content, so that the order of the file does not matter.
     """
     keep, left_out = _usable(jobs)
     rank = _ranks(jobs)
@@ -233,9 +233,8 @@ def origin(jobs: workload.Jobs) -> float:
 
 
 def _usable(jobs: workload.Jobs) -> tuple[Ints, dict[str, int]]:
-    gpus, empty = jobs.gpus > 0, (jobs.duration <= 0) | (jobs.cores <= 0)
-    counts = {"asks for GPUs": int(gpus.sum()), "no duration or no vCPUs": int((empty & ~gpus).sum())}
-    return np.flatnonzero(~gpus & ~empty), {reason: n for reason, n in counts.items() if n}
+    empty = (jobs.duration <= 0) | (jobs.cores <= 0)
+    return np.flatnonzero(~empty), {"no duration or no vCPUs": int(empty.sum())} if empty.any() else {}
 
 
 def _ranks(jobs: workload.Jobs) -> Ints:

@@ -242,7 +242,7 @@ def _no_commitment(on_demand: Offer) -> EvidenceError:
 def _rentables(book: PriceBook, wanted: ShopChoice) -> tuple[Rentable, ...]:
     found = []
     for (provider, name), shape in sorted(book.types.items()):
-        if provider != wanted.provider or not 1 <= shape.vcpus <= wanted.large_vcpus or shape.gpus:
+        if provider != wanted.provider or not 1 <= shape.vcpus <= wanted.large_vcpus:
             continue
         if not any(fnmatchcase(name, p) or fnmatchcase(shape.family, p) for p in wanted.patterns):
             continue

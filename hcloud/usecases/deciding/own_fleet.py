@@ -14,7 +14,7 @@ from hcloud.errors import InputError, StaleError, UsageError
 from hcloud.model.plans.plan import Plan, Prediction, Trace
 from hcloud.model.workload import Jobs, Workload
 from hcloud.planning.explanations.harvested import on_machines
-from hcloud.planning.forecasting.demand import without_gpu_jobs
+from hcloud.planning.fleets.gpu_jobs import for_types
 from hcloud.planning.forecasting.dividing import settled
 from hcloud.planning.forecasting.forecast import of_its_last_year
 from hcloud.planning.forecasting.window import window_of
@@ -173,8 +173,7 @@ def open_planned(path: Path, loaded: Loaded, at: date) -> OpenedPlan:
     if plan.trace is None:
         raise InputError(f"{path}: the plan does not say which trace it was made from", hint="plan again")
     there = _as_planned(plan, plan.trace, loaded, path)
-    workload = without_gpu_jobs(open_workload(there))
-    return fleet_opened(plan, workload, there, at, path.name)
+    return fleet_opened(plan, open_workload(there), there, at, path.name)
 
 
 def with_cloud(loaded: Loaded, cloud: str | None) -> Loaded:
@@ -203,7 +202,8 @@ def fleet_opened(plan: Plan, workload: Workload, loaded: Loaded, at: date, name:
         name = plan.workload.name
         raise UsageError(f"{name}: the plan was made from a demand series, which has no jobs to simulate")
     book, _ = open_prices(loaded, at)
-    fleet, left = fleet_of(plan), on_machines(plan, workload)
+    types = (book.instance_type(line.provider, line.instance_type) for line in plan.mix if not line.covers_nothing)
+    fleet, left = fleet_of(plan), on_machines(plan, for_types(workload, types))
     assert isinstance(left, Jobs)
     return OpenedPlan(_study(plan, fleet, (left, book), loaded.config), fleet)
 

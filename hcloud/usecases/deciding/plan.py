@@ -24,8 +24,8 @@ from hcloud.planning.explanations.renewals import renewal
 from hcloud.planning.explanations.statement import Circumstances, state
 from hcloud.planning.fleets.allowed_cover import AllowedCover, allowed_cover
 from hcloud.planning.fleets.fleet import Holding
+from hcloud.planning.fleets.gpu_jobs import for_markets
 from hcloud.planning.fleets.owned import Owned
-from hcloud.planning.forecasting.demand import without_gpu_jobs
 from hcloud.planning.forecasting.forecast import choose_step
 from hcloud.planning.forecasting.idle import IdleUse
 from hcloud.planning.forecasting.window import demand_within, window_of
@@ -93,10 +93,11 @@ def compared_for(read: Workload, loaded: Loaded, now: datetime, held: Sequence[O
 
 
 def _basis(read: Workload, loaded: Loaded, now: datetime, known: Beside) -> PlanBasis:
-    workload = without_gpu_jobs(read)
     book, notes = open_prices(loaded, now.date())
     check_regions(loaded, book)
     settings = loaded.config.settings()
+    workload, markets = for_markets(read, book, settings.markets, settings.divisible)
+    settings = replace(settings, markets=markets)
     demand = planned_demand(workload, settings)
     loaded, workload, fell = since_it_fell(loaded, workload, demand)
     demand = planned_demand(workload, settings) if fell else demand

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hcloud.errors import EvidenceError, InputError, did_you_mean
+from hcloud.errors import EvidenceError, InputError, UsageError, did_you_mean
 from hcloud.harvest.classes import UseTypes, use_types
 from hcloud.harvest.jobs import LENGTHS, Length, lengths_of
 from hcloud.harvest.results import OpenedUse
 from hcloud.harvest.room import JobSizes, free_by_hour, packed, sizes_of
 from hcloud.model.workload import Demand, JobKind, Jobs, Workload
+from hcloud.planning.fleets.gpu_jobs import is_in_gpus
 from hcloud.planning.forecasting.demand import TimeGrid, mean_in_use
 from hcloud.planning.forecasting.dividing import can_split
 from hcloud.planning.forecasting.idle import IdleHours, IdleUse, LeftByServices
@@ -67,8 +68,10 @@ class AskIdle:
         """What the services of a demand leave idle on servers of so many vCPUs. Services are the tenants of their
         names; where no service has a name, all tenants together stand for all services.
 
-        InputError where names do not meet, EvidenceError where the demand has no batch.
+        InputError where names do not meet, EvidenceError where the demand has no batch, UsageError for jobs with GPUs.
         """
+        if is_in_gpus(workload):
+            raise UsageError(f"{demand.provenance.name}: its jobs ask for GPUs, and idle hours have none", hint=WITHOUT)
         policy = self.opened.policy
         beside = self._beside(workload, demand)
         used, *free = self._left(beside, demand, vcpus)

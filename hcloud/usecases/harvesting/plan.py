@@ -28,7 +28,7 @@ from hcloud.harvest.results import (
 from hcloud.harvest.room import carried, reserve_needed, room_by_hour, sizes_of
 from hcloud.model.plans.plan import Plan
 from hcloud.model.workload import Demand, JobKind, Jobs, Workload
-from hcloud.planning.forecasting.demand import without_gpu_jobs
+from hcloud.planning.fleets.gpu_jobs import without_gpu_jobs
 from hcloud.planning.forecasting.dividing import can_split, settled
 from hcloud.planning.forecasting.forecast import Forecast, whole_periods
 from hcloud.planning.forecasting.window import demand_within, window_of

@@ -176,10 +176,9 @@ def _batch(jobs: Jobs, asks: Flags, idle: AskIdle, seed: int) -> _Batch:
 
 
 def may_ask(jobs: Jobs, room: float, splits: Flags) -> Flags:
-    """Jobs of batch on one server, without GPUs, that can be split, or have room on a server beside its reserve."""
+    """Jobs of batch on one server that can be split, or have room on a server beside its reserve."""
     found: Flags = (jobs.kind == JobKind.BATCH) & (jobs.cores > 0) & (jobs.duration > 0)
     found &= (jobs.cores <= room) | splits
-    found &= jobs.gpus == 0
     if jobs.after is not None and jobs.serial is not None:  # the two ledgers know nothing of an end in the other one
         found &= ~np.isin(jobs.serial, jobs.after)
     return found if jobs.servers is None else found & (jobs.servers <= 1)

@@ -22,7 +22,7 @@ _NAMED = 8
 
 def held_jobs(jobs: Jobs, shop: Shop, *, drop: bool) -> tuple[Jobs, Dropped]:
     """The jobs without those that no type of the shop holds, where these are to be dropped; else EvidenceError."""
-    held = held_by_some((t.shape for t in shop.types), jobs) | (jobs.gpus > 0)
+    held = held_by_some((t.shape for t in shop.types), jobs)
     lost, work = np.flatnonzero(~held), jobs.cores * jobs.duration
     if not len(lost):
         return jobs, NOTHING_DROPPED

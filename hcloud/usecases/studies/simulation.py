@@ -15,7 +15,8 @@ from hcloud.model.requirement import Requirement, requirement_of
 from hcloud.model.running.cloud import CloudModel
 from hcloud.model.running.strategy import Parameter, ParameterOrigin, Strategy
 from hcloud.model.workload import Jobs, Window, Workload
-from hcloud.planning.fleets.candidates import is_allowed, why_none
+from hcloud.planning.fleets.candidates import is_allowed, other_gpus, why_none
+from hcloud.planning.fleets.gpu_jobs import for_markets, said_of, without_gpu_jobs
 from hcloud.planning.forecasting.demand import demand_of
 from hcloud.planning.forecasting.dividing import settled
 from hcloud.planning.forecasting.window import demand_within, window_of
@@ -166,43 +167,47 @@ def _of_jobs(jobs: Workload, loaded: Loaded, asked: SimulationRequest, today: da
             hint="check the trace with hcloud workload show, and --window",
         )
     section = loaded.config
-    jobs = settled(jobs.arriving, section.planning.divisible)
-    shop, cloud = _market(loaded, asked, jobs, today)
+    jobs, shop, cloud = _market(loaded, asked, jobs.arriving, today)
     jobs, dropped = held_jobs(jobs, shop, drop=asked.drop_unplaceable)
     return Study(
         jobs, cloud, shop, asked.profiled, section.planning.seed, section.workload.scenario, window_of(jobs),
-        asked.drop_unplaceable, dropped, qos=section.operation.qos,
+        asked.drop_unplaceable, dropped, notes=tuple(said_of(jobs)), qos=section.operation.qos,
     )  # fmt: skip
 
 
-def _market(loaded: Loaded, asked: SimulationRequest, jobs: Jobs, today: date) -> tuple[Shop, CloudModel]:
-    """What is sold, around the type that holds the jobs at the least dollars; in the study's own cloud its generated
-    scenarios have the type that the study reserved."""
+def _market(loaded: Loaded, asked: SimulationRequest, read: Jobs, today: date) -> tuple[Jobs, Shop, CloudModel]:
+    """The jobs that are simulated, and what is sold, around the type that holds them at the least dollars; in the
+    study's own cloud its generated scenarios have the type that the study reserved."""
     named = "markets" in loaded.config.model_fields_set
     market = loaded.config.settings().markets[0]
     name = asked.cloud or (f"measured-{market.provider}" if named else PAPER)
     wanted = ShopChoice.paper()
     if named:
-        families, size = market.families or ("*",), int(market.vcpus or LARGE_VCPUS)
-        wanted = ShopChoice(market.provider, market.regions[0], families, size, os=market.os, or_less=True)
         everything, _ = open_prices(loaded, today)
         check_regions(loaded, everything)
+        here = replace(market, regions=market.regions[:1])
+        divisible, drop = loaded.config.planning.divisible, asked.drop_unplaceable
+        jobs, (market,) = for_markets(read, everything, [here], divisible, drop=drop)
+        families, size = market.families or ("*",), int(market.vcpus or LARGE_VCPUS)
+        wanted = ShopChoice(market.provider, market.regions[0], families, size, os=market.os, or_less=True)
         book = _allowed(everything, market)
     else:
         from hcloud.readers.prices.shipped.bundled import load_bundled
 
+        jobs = without_gpu_jobs(read)
         book = load_bundled(providers={wanted.provider}, regions={wanted.region}, systems={wanted.os})
+    assert isinstance(jobs, Jobs)
+    jobs = settled(jobs, loaded.config.planning.divisible)
     if asked.price_ratio is not None:
         wanted = replace(wanted, price_ratio=asked.price_ratio)
     if not named and loaded.config.workload.scenario is not None:
-        return replace(open_shop(book, wanted), is_of_study=True), load_cloud(name)
+        return jobs, replace(open_shop(book, wanted), is_of_study=True), load_cloud(name)
     if not named:
         wanted = replace(wanted, patterns=PAPER_SHAPES, large_vcpus=asked.servers_of)
     wanted = replace(wanted, apart=loaded.config.operation.larger_jobs)
-    held = jobs.at(np.flatnonzero(jobs.gpus == 0)) if jobs.gpus.any() else jobs
     own = named and bool(market.families)
-    shop = fitting_shop(book, wanted, held, one_shape=not own, exact=named and bool(market.vcpus))
-    return replace(shop, is_of_study=not named), load_cloud(name)
+    shop = fitting_shop(book, wanted, jobs, one_shape=not own, exact=named and bool(market.vcpus))
+    return jobs, replace(shop, is_of_study=not named), load_cloud(name)
 
 
 def _allowed(book: PriceBook, market: Market) -> PriceBook:
@@ -211,8 +216,12 @@ def _allowed(book: PriceBook, market: Market) -> PriceBook:
     if why := why_none(book, market):
         hint = "allow it under markets in hcloud.yaml, or name other families"
         raise UsageError(f"{market.provider}: no type of {', '.join(market.families)} is allowed: {why}", hint=hint)
-    types = {key: t for key, t in book.types.items() if t.name in market.families or is_allowed(t, market)}
-    return replace(book, types=types)
+    allowed = (key for key, t in book.types.items() if is_allowed(t, market) or _is_named(t, market))
+    return replace(book, types={key: book.types[key] for key in allowed})
+
+
+def _is_named(shape: InstanceType, market: Market) -> bool:
+    return shape.name in market.families and not other_gpus(shape, market)
 
 
 def with_seed(study: Study, seed: int) -> Study:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from hcloud.model.workload import Modelled
+from hcloud.planning.fleets.gpu_jobs import GPUS
 from hcloud.planning.forecasting.needs import KEY, NO_PROFILE, RESIZED
 from hcloud.readers.workloads.formats.jobs.recorded import FEATURES, NO_ZONE
 from hcloud.readers.workloads.formats.jobs.stated_units import OF_G
@@ -23,6 +24,8 @@ def of_rules(rules: Iterable[Modelled]) -> Iterator[str]:
             yield f"{rule.column} of the workload are read as {rule.rule}"
         if rule.column == FEATURES:
             yield f"{rule.column} are {rule.rule}"
+        if rule.column == GPUS:
+            yield f"{GPUS}: {rule.rule} ({rule.key})"
         if rule.rule == OF_G:
             yield f"{rule.column} of the workload is taken {rule.rule}"
         if rule.key == KEY and rule.rule.startswith(NO_PROFILE):

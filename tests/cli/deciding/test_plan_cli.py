@@ -327,18 +327,6 @@ def test_what_splitting_jobs_would_save_is_said_once(tmp_path: Path, capsys: pyt
     assert (said.count("splitting"), said.count("would not bring it nearer")) == (1, 0)
 
 
-def test_jobs_that_need_gpus_are_left_out_and_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "gpu.csv"
-    path.write_text("submit,duration,cores,gpus\n0,90000,16,0\n0,90000,64,8\n80000,9,1,0\n", encoding="utf-8")
-    assert run(["plan", str(path), *NOW, "--family", "m6i", "-o", "json"]) == 0
-    plan = json.loads(capsys.readouterr().out)
-    assert plan["workload"]["left_out"] == {"asks for GPUs, which hcloud does not plan: 80.0% of the vCPU-hours": 1}
-    assert plan["workload"]["peak_cores"] < 18
-    assert any("GPU" in w for w in plan["warnings"])
-    path.write_text("submit,duration,cores,gpus\n0,90000,64,8\n", encoding="utf-8")
-    assert run(["plan", str(path), *NOW]) == 1
-
-
 def test_explanations_as_documents(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     plan_file = tmp_path / "plan.json"
     assert run(["plan", str(trace), *NOW, *THREE, "--out", str(plan_file)]) == 0

@@ -30,6 +30,7 @@ SHAPES = (
     InstanceType(Provider.AWS, "c7i.4xlarge", "c7i", Decimal(16), Decimal(32), Decimal(32)),
     InstanceType(Provider.AWS, "m7g.large", "m7g", Decimal(2), Decimal(8), Decimal(4), arch="arm64"),
     InstanceType(Provider.AWS, "g5.xlarge", "g5", Decimal(4), Decimal(16), Decimal(4), gpus=1),
+    InstanceType(Provider.AWS, "g5.2xlarge", "g5", Decimal(8), Decimal(32), Decimal(8), gpus=1),
     InstanceType(Provider.GCP, "n2-standard-2", "n2", Decimal(2), Decimal(8), Decimal(8)),
     InstanceType(Provider.GCP, "n2d-standard-2", "n2d", Decimal(2), Decimal(8), Decimal(8)),
     InstanceType(Provider.AZURE, "Standard_D2s_v5", "Dsv5", Decimal(2), Decimal(8), Decimal(8)),
@@ -93,6 +94,15 @@ def why_elsewhere(owned: OfferKey, *markets: Market) -> str:
 )
 def test_what_is_owned_counts_where_it_covers_what_a_market_allows(owned: OfferKey, said: str) -> None:
     assert why_elsewhere(owned, HERE) == said
+
+
+def test_of_a_plan_by_gpus_the_dollars_of_another_size_count_as_its_own() -> None:
+    market = Market(Provider.AWS, ("us-east-1",), ("g5",), gpus=Decimal(4))
+    why = "g5.2xlarge has other vCPUs for each GPU: the plan counts 4 for each"
+    assert why_elsewhere(key(OPTION.RESERVED, name="g5.2xlarge"), market) == why
+    for option, bought in ((OPTION.INSTANCE_SAVINGS_PLAN, "g5.2xlarge"), (OPTION.COMPUTE_SAVINGS_PLAN, "m5a.large")):
+        cover = allowed_cover(key(option, name=bought), prices(), PlanSettings(markets=(market,)))
+        assert (cover.shape.name, cover.elsewhere) == ("g5.xlarge", "")
 
 
 OTHERS = {Provider.AWS: "c7i", Provider.GCP: "n2d", Provider.AZURE: "Dasv5"}

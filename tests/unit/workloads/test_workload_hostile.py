@@ -431,7 +431,10 @@ def test_openb_pods(tmp_path: Path) -> None:
     got = jobs(path)
     assert got.duration.tolist() == [90, 98]
     assert got.kind.tolist() == [JobKind.SERVICE, JobKind.BATCH]
-    assert got.provenance.left_out == {"never placed on a machine": 1, "asks for GPUs (gpu=leave-out)": 1}
+    assert got.provenance.left_out == {
+        "never placed on a machine": 1,
+        "asks for GPUs, planned by themselves with --set gpu=only": 1,
+    }
     assert got.provenance.repaired == {"running at the end: ends with the trace": 1}
     assert jobs(path, gpu="demand").gpus.tolist() == [0, 0.5, 0]
     late = write(tmp_path, OPENB + PODS + "p4,1000,1,0,0,,ZZ,Running,7,9,8\n")

@@ -61,6 +61,6 @@ def _leave_out(draft: Draft, options: WorkloadOptions) -> None:
     draft.keep(~np.isnan(draft.duration), "never placed on a machine")
     draft.keep(draft.duration >= 0, "deleted before it was placed")
     if options.gpu == "leave-out" and draft.gpus is not None:
-        draft.keep(draft.gpus == 0, "asks for GPUs (gpu=leave-out)")
+        draft.keep(draft.gpus == 0, "asks for GPUs, planned by themselves with --set gpu=only")
     if draft.cores is not None:
         draft.keep(draft.cores > 0, "asks for no CPU")
