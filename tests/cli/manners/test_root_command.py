@@ -162,6 +162,7 @@ def test_a_signal_leaves_no_copy_of_standard_input(end: str, code: int, tmp_path
     one the system's own answer stands: Python hears nothing while compiled code runs."""
     words = (
         "import hcloud.__main__ as main, signal; from hcloud.readers.workloads.source import STDIN, spooled;"
+        "signal.signal(signal.SIGHUP, signal.SIG_DFL);"  # nohup ignores it for all that tests start
         "main._hear_it_where_work_is(); default = signal.getsignal(signal.SIGTERM) is signal.SIG_DFL;"
         f"copy = spooled(STDIN); print(copy.__enter__()[0].exists() and default, flush=True); {end}"
     )
