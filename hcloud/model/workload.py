@@ -106,6 +106,11 @@ class Window:
         return max(self.last - self.end, 0.0)
 
 
+OF_GPUS = "asks for GPUs, planned by themselves with --set gpu=only"
+OF_NO_GPUS = "ask for no GPUs, or another number (gpu)"
+"""Why jobs are left out, of either part."""
+
+
 @dataclass(frozen=True, slots=True)
 class Jobs:
     """Jobs as columns of one length, sorted by submit time.

@@ -206,8 +206,9 @@ def compare(
     holding, narrow = holding_all(able, book, given.whole)
     candidates = [_paced(c, settings) for c in holding]
     if not candidates:
+        why = {r.reason for _, refused in found for r in refused}
         raise EvidenceError(
-            "no instance type matches the settings",
+            "no instance type matches the settings" + (f": each {why.pop()}" if len(why) == 1 else ""),
             hint="widen markets.families, architectures or regions, or set markets.vcpus to a size they have",
         )
     options, plain, too_small = find_options(candidates, asked)

@@ -78,7 +78,8 @@ def _why_not_used(key: OfferKey, shape: InstanceType, market: Market) -> str:
     if shape.gpus and not market.gpus:
         return f"{shape.family} has GPUs, and the plan is for jobs without: set markets.gpus"
     if not key.option.is_spend_based and (reason := other_gpus(shape, market)):
-        return f"{shape.name} {reason}"
+        more = f"; set markets.vcpus to {shape.vcpus:f} to plan on it" if shape.gpus else ""
+        return f"{shape.name} {reason}{more}"
     if market.vcpus and shape.vcpus != market.vcpus and not covers_all_sizes(key, shape.family):
         return f"it covers {shape.name} alone, and markets.vcpus is {market.vcpus}: set that to {shape.vcpus:f} or 0"
     return ""

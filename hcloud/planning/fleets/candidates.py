@@ -172,7 +172,7 @@ def _excluded(shape: InstanceType, market: Market) -> str:
 def other_gpus(shape: InstanceType, market: Market) -> str:
     """Why the GPUs of a type, or that it has none, keep it out of a market."""
     if shape.gpus and not market.gpus:
-        return "has GPUs, and the demand asks for none"
+        return "has GPUs, and the demand asks for none (--set gpu=only plans jobs that ask for them)"
     if isinstance(market.gpus, bool) or (shape.gpus and abs(shape.gpus * market.gpus - shape.vcpus) < _ROUNDING):
         return ""
     return f"has {'other vCPUs for each GPU' if shape.gpus else 'no GPUs'}: the plan counts {market.gpus:.4g} for each"

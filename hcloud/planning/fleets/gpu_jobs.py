@@ -13,8 +13,9 @@ import numpy as np
 from hcloud.catalog.book import PriceBook
 from hcloud.catalog.shapes import is_of_shape
 from hcloud.errors import EvidenceError, InputError, UsageError
-from hcloud.model.catalog import InstanceType, OfferKey, PurchaseOption
-from hcloud.model.workload import Jobs, Modelled, Workload
+from hcloud.model.catalog import InstanceType, OfferKey, Provider, PurchaseOption, refresh_command
+from hcloud.model.requirement import requirement_of
+from hcloud.model.workload import OF_GPUS, OF_NO_GPUS, Jobs, Modelled, Workload
 from hcloud.planning.fleets.candidates import allowed_shapes
 from hcloud.planning.forecasting.demand import TimeGrid, mean_in_use
 from hcloud.planning.forecasting.dividing import can_split
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from hcloud.model.workload import Floats
 
 GPUS, KEY, DIVIDED = "GPUs", "markets.families", "workload.options.gpu"
-APART = "asks for GPUs, planned by themselves with --set gpu=only"
 _EDGE = 1e-6
 _ALIKE = Decimal("1.002")  # ours: prices of sizes differ by no more where they are rounded
 _SAME = 4  # ours: leading digits of dollars that two types must share to cost the same
@@ -42,18 +42,19 @@ def without_gpu_jobs(workload: Workload) -> Workload:
     if not len(kept):
         raise InputError(
             f"{workload.provenance.name}: every job asks for GPUs",
-            hint="name machines that have them: --provider, --region and --family",
+            hint="'hcloud plan' and 'hcloud simulate' take them with the --provider, --region and --family of"
+            " machines that have GPUs",
         )
     work = workload.cores * workload.duration
     share = 1.0 - float(work[kept].sum()) / float(work.sum())
-    left_out = {**workload.provenance.left_out, f"{APART}: {share:.1%} of the vCPU-hours": len(workload) - len(kept)}
+    left_out = {**workload.provenance.left_out, f"{OF_GPUS}: {share:.1%} of the vCPU-hours": len(workload) - len(kept)}
     return replace(workload.at(kept), provenance=replace(workload.provenance, left_out=left_out))
 
 
 def said_of(jobs: Jobs) -> Iterator[str]:
-    """What a simulation says of jobs that were left out for their GPUs."""
+    """What a simulation says of jobs that were left out for their GPUs, or for asking for none or other ones."""
     counts = jobs.provenance.left_out.items()
-    yield from (f"{counted(n, 'job')} left out: {why}" for why, n in counts if why.startswith(APART))
+    yield from (f"{counted(n, 'job')} left out: {why}" for why, n in counts if why.startswith((OF_GPUS, OF_NO_GPUS)))
 
 
 def is_in_gpus(workload: Workload) -> bool:
@@ -61,8 +62,18 @@ def is_in_gpus(workload: Workload) -> bool:
     return any(rule.column == GPUS for rule in workload.provenance.modelled)
 
 
+@dataclass(frozen=True, slots=True)
+class GpuRules:
+    """What decides on which machines GPUs are: which jobs may be split, how many are ``owned`` of a type in the mean of
+    the horizon, which costs nothing, and whether to ``drop`` jobs that are too large."""
+
+    divisible: Divisible
+    owned: Iterable[tuple[InstanceType, float]] = ()
+    drop: bool = False
+
+
 def for_markets(
-    workload: Workload, book: PriceBook, markets: Sequence[Market], divisible: Divisible, *, drop: bool = False
+    workload: Workload, book: PriceBook, markets: Sequence[Market], rules: GpuRules
 ) -> tuple[Workload, tuple[Market, ...]]:
     """The workload without jobs that ask for GPUs; where all ask, the jobs in vCPUs of the machines that run them for
     the least dollars on demand, and the markets with machines alone that have as many vCPUs for each GPU.
@@ -76,17 +87,19 @@ def for_markets(
     if not sold or not all(market.families for market in markets):
         raise _unnamed(workload, book, markets)
     jobs = replace(_whole(workload), window=window_of(workload))
-    best = _cheapest(jobs, sold, divisible)
-    if best.too_large is not None and not drop:
+    owned = [one for one in rules.owned if one[0].family in {s.family for s in sold}]
+    best = _cheapest(jobs, sold, rules.divisible, owned)
+    if best.too_large is not None and not rules.drop:
         at = best.too_large
         asked = f"{jobs.gpus[at]:g} {GPUS}, {jobs.cores[at]:g} vCPU, {jobs.memory[at]:g} GiB"
+        most = max(s.gpus for s in sold)
+        alone = f"plan smaller jobs alone (--set gpu=1-{most}), " if jobs.gpus[at] > most else ""
         raise EvidenceError(
             f"job {jobs.name(at)} ({asked}) fits no machine of {_listed(sold)}, and cannot be split",
-            hint="name families with larger ones (--family), plan smaller jobs alone (--set"
-            f" gpu=1-{max(s.gpus for s in sold)}), or allow splitting: --divisible all",
+            hint=f"name families with larger ones (--family), {alone}or allow splitting: --divisible all",
         )
-    shape, said = best.shape, _divided(jobs, sold, divisible, best)
-    like = [s for s in sold if abs(s.vcpus * shape.gpus - shape.vcpus * s.gpus) < _EDGE]
+    shape, said = best.shape, _divided(jobs, sold, rules.divisible, best)
+    like = [s for s in sold if _is_alike(s, shape)]
     made = _in_vcpus(workload, shape, _listed(like), said)
     return made, tuple(replace(market, gpus=shape.vcpus / shape.gpus) for market in markets)
 
@@ -120,19 +133,17 @@ def _unnamed(jobs: Jobs, book: PriceBook, markets: Sequence[Market]) -> UsageErr
         by_family[shape.family] = min(hourly / shape.gpus, by_family.get(shape.family, hourly))
     named = ", ".join(family for market in markets for family in market.families)
     if not by_family:
-        first = markets[0]
+        fetched = (refresh_command(m.provider, m.regions[0]) for m in markets if m.provider is Provider.AWS)
         return EvidenceError(
             f"{jobs.provenance.name}: its jobs ask for GPUs, and the price book has no machine with GPUs there",
-            hint=f"import prices of such: 'hcloud pricing import FILE', or on AWS 'hcloud pricing refresh --provider"
-            f" {first.provider} --region {first.regions[0]}'",
+            hint="import prices of such: " + " or ".join(f"'{c}'" for c in ("hcloud pricing import FILE", *fetched)),
         )
-    listed = [
-        f"{family} (${each:,.2f})" for family, each in sorted(by_family.items(), key=lambda one: (one[1], one[0]))
-    ]
-    why = f"no size of {named} has GPUs and a price" if named else "they do not say which"
+    cheapest = sorted(by_family.items(), key=lambda one: (one[1], one[0]))
+    listed = [f"{family} (${each:,.2f})" for family, each in cheapest]
+    why = f"no family of that name ({named}) has GPUs and a price" if named else "they do not say which"
     return UsageError(
         f"{jobs.provenance.name}: its jobs ask for GPUs, and {why}",
-        hint=f"name a family that has those they need, as --family {next(iter(sorted(by_family)))}; on demand, a GPU"
+        hint=f"name a family that has those they need, as --family {cheapest[0][0]}; on demand, a GPU"
         f" and hour at the least: {some_of(listed, _NAMED)}",
     )
 
@@ -146,20 +157,35 @@ class _Best:
     too_large: int | None
 
 
-def _cheapest(jobs: Jobs, sold: Mapping[InstanceType, Decimal], divisible: Divisible) -> _Best:
-    """The type that holds most of the work for the least dollars, in sizes of it that cost as much for each GPU, and of
-    types that cost the same the smallest."""
-    window, splits = window_of(jobs), can_split(jobs, divisible)
+def _cheapest(
+    jobs: Jobs,
+    sold: Mapping[InstanceType, Decimal],
+    divisible: Divisible,
+    owned: Sequence[tuple[InstanceType, float]] = (),
+) -> _Best:
+    """The type that holds most of the work, and is what jobs require, for the least dollars, in sizes of it that cost
+    as much for each GPU, and of types that cost the same the smallest. Of a job on several servers each holds a part.
+    """
+    servers = np.ones(len(jobs)) if jobs.servers is None else jobs.servers
+    window, splits = window_of(jobs), can_split(jobs, divisible) & (servers == 1)
+    wanted = [requirement_of(text) for text in jobs.requirements]
+    asks = np.full(len(jobs), -1) if jobs.requires is None else jobs.requires
     begins, ends = (np.clip(at, window.start, window.end) for at in (jobs.begins, jobs.ends))
     grid, found = TimeGrid.over(window.start, window.end, SECONDS_PER_HOUR), []
     for shape, hourly in sold.items():
         parts = (_devices(jobs) / shape.gpus, jobs.cores / float(shape.vcpus), jobs.memory / float(shape.memory_gib))
         machines = np.maximum.reduce(parts)
-        lost = np.where((machines > 1 + _EDGE) & ~splits, jobs.gpus * (ends - begins), 0.0)
+        large = (machines / servers > 1 + _EDGE) & ~splits
+        size = shape.name, float(shape.vcpus), float(shape.memory_gib)
+        unmet = [at for at, one in enumerate(wanted) if one is not None and not one.is_met(*size)]
+        lost = np.where(large | np.isin(asks, unmet), jobs.gpus * (ends - begins), 0.0)
+        machines = np.where(lost > 0, 0.0, machines)
         alike = (s for s, its in sold.items() if is_of_shape(s, shape) and its * shape.gpus <= hourly * s.gpus * _ALIKE)
         least = min((s.gpus for s in alike if s.gpus < shape.gpus), default=shape.gpus) / shape.gpus
-        whole = float(np.ceil(mean_in_use(grid, begins, ends, machines) / least - _EDGE).sum()) * least
-        best = _Best(shape, float(hourly) * whole, int(np.argmax(lost)) if lost.any() else None)
+        paid = sum(count * its.gpus for its, count in owned if _is_alike(its, shape)) / shape.gpus
+        needed = np.ceil(mean_in_use(grid, begins, ends, machines) / least - _EDGE) * least
+        whole = float(np.maximum(needed - paid, 0.0).sum())
+        best = _Best(shape, float(hourly) * whole, int(np.argmax(lost * large)) if (lost * large).any() else None)
         found.append((float(lost.sum()), float(f"{best.dollars:.{_SAME}g}"), shape.vcpus, shape.name, best))
     return min(found)[-1]
 
@@ -176,11 +202,16 @@ def _divided(
     dollars, least = min(found, default=(whole.dollars, 0))
     if whole.too_large is not None or dollars >= whole.dollars * (1 - _WORTH):
         return ()
-    commands = f"the same command with --set gpu=1-{least - 1}, and again with --set gpu={least}-{levels[-1]}"
+    commands = f"the same command with --set gpu={levels[0]}-{least - 1}, and again with --set gpu={least}-{levels[-1]}"
     saved = f"{1 - dollars / whole.dollars:.0%} less on demand, each on machines that are their own"
     return (
         Modelled(GPUS, f"jobs of under {least} and the others by themselves would cost {saved}: {commands}", DIVIDED),
     )
+
+
+def _is_alike(one: InstanceType, other: InstanceType) -> bool:
+    """Whether two types with GPUs have as many vCPUs for each."""
+    return one.gpus > 0 and abs(one.vcpus * other.gpus - other.vcpus * one.gpus) < _EDGE
 
 
 def _devices(jobs: Jobs) -> Floats:

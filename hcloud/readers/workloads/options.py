@@ -168,7 +168,8 @@ def _parse(name: str, text: str, kind: object) -> object:
 def _check(name: str, value: object, kind: object) -> None:
     if typing.get_origin(kind) is Literal and value not in typing.get_args(kind):
         raise UsageError(f"{name}: {value!r} is not one of {', '.join(map(str, typing.get_args(kind)))}")
-    if name == "gpu" and not _GPU_ROWS.fullmatch(str(value)):
+    least, _, most = str(value).partition("-")
+    if name == "gpu" and (not _GPU_ROWS.fullmatch(str(value)) or (most.isdigit() and int(most) < int(least))):
         raise UsageError(f"gpu: {value!r} is not one of leave-out, demand, only, or numbers as 1-4")
     if name == "zone" and value:
         _check_zone(str(value))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hcloud.errors import UsageError
-from hcloud.model.workload import Jobs, Workload
+from hcloud.model.workload import OF_NO_GPUS, Jobs, Workload
 from hcloud.units import counted
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 NOTHING, ANYTHING = "nothing", "anything"
 OTHERS = "require something else (requires)"
-WITHOUT = "ask for no GPUs, or another number (gpu): act on each plan with a --state of its own"
+WITHOUT = f"{OF_NO_GPUS}: act on each plan with a --state of its own"
 _NAMED = 5  # ours: requirements that a refusal lists
 
 
@@ -42,10 +42,11 @@ def asking(workload: Workload, gpu: str) -> Workload:
     if gpu in ("leave-out", "demand"):
         return workload
     least, most = (1, inf) if gpu == "only" else map(int, gpu.split("-"))
+    many = "" if gpu == "only" else "so many "
     gpus = np.ceil(workload.gpus) if isinstance(workload, Jobs) else np.zeros(0)
     kept = np.flatnonzero((gpus >= max(least, 1)) & (gpus <= most))
     if not len(kept):
-        raise UsageError(f"gpu={gpu}: {workload.provenance.name}: no job asks for so many GPUs", hint="leave it out")
+        raise UsageError(f"gpu={gpu}: {workload.provenance.name}: no job asks for {many}GPUs", hint="leave it out")
     return _at(workload, kept, WITHOUT)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, time, timedelta
 from decimal import Decimal
@@ -12,7 +12,7 @@ from decimal import Decimal
 from hcloud import __version__
 from hcloud.catalog.book import PriceBook
 from hcloud.errors import EvidenceError, UsageError
-from hcloud.model.catalog import OfferKey, refresh_command
+from hcloud.model.catalog import InstanceType, OfferKey, refresh_command
 from hcloud.model.plans.held import FIRST_WEEKS
 from hcloud.model.plans.operation import Operation
 from hcloud.model.plans.plan import Digests, Plan
@@ -24,7 +24,7 @@ from hcloud.planning.explanations.renewals import renewal
 from hcloud.planning.explanations.statement import Circumstances, state
 from hcloud.planning.fleets.allowed_cover import AllowedCover, allowed_cover
 from hcloud.planning.fleets.fleet import Holding
-from hcloud.planning.fleets.gpu_jobs import for_markets
+from hcloud.planning.fleets.gpu_jobs import GpuRules, for_markets
 from hcloud.planning.fleets.owned import Owned
 from hcloud.planning.forecasting.forecast import choose_step
 from hcloud.planning.forecasting.idle import IdleUse
@@ -96,14 +96,19 @@ def _basis(read: Workload, loaded: Loaded, now: datetime, known: Beside) -> Plan
     book, notes = open_prices(loaded, now.date())
     check_regions(loaded, book)
     settings = loaded.config.settings()
-    workload, markets = for_markets(read, book, settings.markets, settings.divisible)
+
+    def held(settings: PlanSettings) -> tuple[Owned, ...]:
+        return (*(_owned(section, book, now, settings) for section in loaded.config.owned), *known.held)
+
+    rules = GpuRules(settings.divisible, _paid(held, settings))
+    workload, markets = for_markets(read, book, settings.markets, rules)
     settings = replace(settings, markets=markets)
     demand = planned_demand(workload, settings)
     loaded, workload, fell = since_it_fell(loaded, workload, demand)
     demand = planned_demand(workload, settings) if fell else demand
     running = running_of(workload, settings.divisible, demand)
     settings = replace(settings, speeds=tuple(speeds_of(workload, book)))
-    owned = (*(_owned(section, book, now, settings) for section in loaded.config.owned), *known.held)
+    owned = held(settings)
     required = required_of(workload, demand)
     given = Given(
         running,
@@ -268,6 +273,15 @@ def _owned(section: OwnedSection, book: PriceBook, now: datetime, settings: Plan
     count, bought_as = _count(section, cover, book), None if cover.offer.key == section.key else section.key
     left = max(int(hours), 0)
     return Owned(cover.offer, cover.shape, count, left, speed, cover.elsewhere, expires, bought_as)
+
+
+def _paid(
+    held: Callable[[PlanSettings], Sequence[Owned]], settings: PlanSettings
+) -> Iterator[tuple[InstanceType, float]]:
+    """The types that are owned, with how many in the mean of the horizon; not looked for before somebody asks."""
+    for one in held(settings):
+        if not one.offer.key.option.is_spend_based:
+            yield one.shape, float(one.count) * min(one.hours_left / settings.outlook.horizon_hours, 1.0)
 
 
 def _count(section: OwnedSection, cover: AllowedCover, book: PriceBook) -> Decimal:

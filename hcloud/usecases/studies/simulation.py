@@ -16,7 +16,7 @@ from hcloud.model.running.cloud import CloudModel
 from hcloud.model.running.strategy import Parameter, ParameterOrigin, Strategy
 from hcloud.model.workload import Jobs, Window, Workload
 from hcloud.planning.fleets.candidates import is_allowed, other_gpus, why_none
-from hcloud.planning.fleets.gpu_jobs import for_markets, said_of, without_gpu_jobs
+from hcloud.planning.fleets.gpu_jobs import GpuRules, for_markets, said_of, without_gpu_jobs
 from hcloud.planning.forecasting.demand import demand_of
 from hcloud.planning.forecasting.dividing import settled
 from hcloud.planning.forecasting.window import demand_within, window_of
@@ -186,8 +186,8 @@ def _market(loaded: Loaded, asked: SimulationRequest, read: Jobs, today: date) -
         everything, _ = open_prices(loaded, today)
         check_regions(loaded, everything)
         here = replace(market, regions=market.regions[:1])
-        divisible, drop = loaded.config.planning.divisible, asked.drop_unplaceable
-        jobs, (market,) = for_markets(read, everything, [here], divisible, drop=drop)
+        rules = GpuRules(loaded.config.planning.divisible, drop=asked.drop_unplaceable)
+        jobs, (market,) = for_markets(read, everything, [here], rules)
         families, size = market.families or ("*",), int(market.vcpus or LARGE_VCPUS)
         wanted = ShopChoice(market.provider, market.regions[0], families, size, os=market.os, or_less=True)
         book = _allowed(everything, market)

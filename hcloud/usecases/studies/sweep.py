@@ -22,6 +22,7 @@ from hcloud.units import counted
 from hcloud.usecases.studies.simulate import strategies_named
 from hcloud.usecases.studies.simulation import SimulationRequest, open_study, usual_strategies
 from hcloud.usecases.studies.sweep_engines import SweepBench, SweepEngine
+from hcloud.usecases.workloads.modelled import of_rules
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,8 @@ class Prepared:
         key = shop.reserved.key
         region = key.region if key.region == OWN else f"{key.provider} {key.region}"
         place = f"{region}, {key.instance_type} reserved, cloud {cloud_words(self.bench.study.cloud.name, shop)}"
-        notes = (*self.notes, *_left_out(cells, self.bench.study.dropped))
+        said = (*self.bench.study.notes, *of_rules(self.bench.study.jobs.provenance.modelled))
+        notes = (*said, *self.notes, *_left_out(cells, self.bench.study.dropped))
         return Sweep(self.grid, workload, self.bench.digest, names, cells, notes, place)
 
 

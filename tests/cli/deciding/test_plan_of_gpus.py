@@ -133,7 +133,7 @@ def test_few_gpus_and_many_by_themselves(tmp_path: Path, capsys: pytest.CaptureF
             64,
             "they do not say which\nhint: name a family that has those they need, as --family g9; on demand, a GPU",
         ),
-        ((*HERE, "--family", "m6i"), 64, "no size of m6i has GPUs and a price\nhint: name a family"),
+        ((*HERE, "--family", "m6i"), 64, "no family of that name (m6i) has GPUs and a price\nhint: name a family"),
         ((*HERE, "--family", "g9"), 9, "(9 GPUs, 2 vCPU, 4 GiB) fits no machine of g9, and cannot be split"),
         ((*HERE, "--family", "g9", "--set", "gpu=1-4"), 64, "no job asks for so many GPUs"),
         (("--provider", "gcp", "--family", "n2"), 9, "the price book has no machine with GPUs there"),
@@ -159,3 +159,38 @@ def test_a_reserve_is_sized_for_jobs_that_are_run(tmp_path: Path, capsys: pytest
         document = json.loads(capsys.readouterr().out)
         servers.append(document["strategies"][0]["runs"][0]["reserved_servers"])
     assert servers[0] == servers[1]
+
+
+OWNED = """
+markets: [{provider: aws, regions: [us-east-1], families: [g9]}]
+owned:
+  - {provider: aws, region: us-east-1, instance_type: g9.2xlarge, option: reserved-instance, term_years: 1,
+     payment: all-upfront, count: 1, expires: 2027-11-19}
+"""
+
+
+@pytest.mark.parametrize(
+    ("columns", "config", "runs_on"),
+    [
+        ("gpus\n0,2e6,1,1,1", OWNED, "g9.2xlarge"),  # smaller ones were bought beside those paid for
+        ("gpus,servers\n0,2e6,2,2,8,2", "", "g9.12xlarge"),  # such jobs were taken for ones that may be split
+        ("gpus,requires\n0,2e6,1,1,1,type=g9.2x*", "", "g9.2xlarge"),  # a plan was refused
+    ],
+)
+@pytest.mark.usefixtures("prices")
+def test_machines_that_are_owned_hold_a_part_or_are_required(
+    columns: str, config: str, runs_on: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "jobs.csv").write_text(f"submit,duration,cores,memory,{columns}\n")
+    (tmp_path / "ours.yaml").write_text(config)
+    place = () if config else OURS[:-2]
+    plan = _planned(capsys, tmp_path / "jobs.csv", "--file", tmp_path / "ours.yaml", *place, *NOW, "--set", "gpu=only")
+    assert {m["instance_type"] for m in plan["mix"]} == {runs_on}
+
+
+@pytest.mark.usefixtures("prices")
+def test_a_job_that_is_dropped_picks_no_machine(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = _trace(tmp_path / "big.csv", (0, 24, 1, 1), (0, 24, 1, 1), (3, 1, 300, 1))
+    words = ("--set", "gpu=only", "--drop-unplaceable", "-s", "OdF", "-o", "json")
+    assert run(["simulate", str(path), *OURS, *words]) == 0
+    assert any("as on g9.xlarge" in one for one in json.loads(capsys.readouterr().out)["assumed"])

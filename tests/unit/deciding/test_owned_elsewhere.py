@@ -98,7 +98,7 @@ def test_what_is_owned_counts_where_it_covers_what_a_market_allows(owned: OfferK
 
 def test_of_a_plan_by_gpus_the_dollars_of_another_size_count_as_its_own() -> None:
     market = Market(Provider.AWS, ("us-east-1",), ("g5",), gpus=Decimal(4))
-    why = "g5.2xlarge has other vCPUs for each GPU: the plan counts 4 for each"
+    why = "g5.2xlarge has other vCPUs for each GPU: the plan counts 4 for each; set markets.vcpus to 8 to plan on it"
     assert why_elsewhere(key(OPTION.RESERVED, name="g5.2xlarge"), market) == why
     for option, bought in ((OPTION.INSTANCE_SAVINGS_PLAN, "g5.2xlarge"), (OPTION.COMPUTE_SAVINGS_PLAN, "m5a.large")):
         cover = allowed_cover(key(option, name=bought), prices(), PlanSettings(markets=(market,)))

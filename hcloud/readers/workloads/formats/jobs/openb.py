@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hcloud.model.workload import JobKind, Jobs, Modelled
+from hcloud.model.workload import OF_GPUS, JobKind, Jobs, Modelled
 from hcloud.readers.workloads import limits
 from hcloud.readers.workloads.formats.jobs.jobs_table import Draft, finish
 from hcloud.readers.workloads.options import WorkloadOptions
@@ -61,6 +61,6 @@ def _leave_out(draft: Draft, options: WorkloadOptions) -> None:
     draft.keep(~np.isnan(draft.duration), "never placed on a machine")
     draft.keep(draft.duration >= 0, "deleted before it was placed")
     if options.gpu == "leave-out" and draft.gpus is not None:
-        draft.keep(draft.gpus == 0, "asks for GPUs, planned by themselves with --set gpu=only")
+        draft.keep(draft.gpus == 0, OF_GPUS)
     if draft.cores is not None:
         draft.keep(draft.cores > 0, "asks for no CPU")
