@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 
-from hcloud.model.catalog import PurchaseOption
+from hcloud.catalog.shapes import family_of
+from hcloud.model.catalog import Provider, PurchaseOption, special_in
 from hcloud.model.holdings.live import Commitment, CommitmentOrder, CommitmentQuote, Scope
 from hcloud.model.holdings.purchase import CommitmentNeed, PurchaseItem, PurchasePlan, WantedCommitment, snapshot
 from hcloud.model.plans.plan import BesideKind, MixLine, Plan
 from hcloud.planning.purchases.gates import checked_count, checked_dollars
+from hcloud.planning.purchases.history import PurchaseHistory
 from hcloud.units import HOURS_PER_YEAR, plain, rate
 
 EXPIRING = timedelta(days=30)  # ours: what ends within a month is shown
@@ -113,21 +115,36 @@ def pool_of(of: MixLine | BesideKind | WantedCommitment | Commitment) -> Pool:
     return (str(of.option), family)
 
 
-def still_to_buy(plan: Plan, held: Iterable[Commitment], at: datetime) -> tuple[CommitmentNeed, ...]:
+def bought_for_others(plan: Plan, history: PurchaseHistory) -> frozenset[str]:
+    """Ids of the commitments that were bought for other kinds of machines than those of a plan: of another region,
+    family, system or tenancy, whatever the size."""
+    mine = {_kind_in(line.address) for line in plan.purchases}
+    return frozenset(p.id for p in history.purchases if p.is_bought and _kind_in(p.intent.address) not in mine)
+
+
+def _kind_in(address: str) -> tuple[str, ...]:
+    cloud, region, name, *_ = address.split("/")
+    return cloud, region, family_of(Provider(cloud), name), special_in(address)
+
+
+def still_to_buy(
+    plan: Plan, held: Iterable[Commitment], at: datetime, others: Collection[str] = ()
+) -> tuple[CommitmentNeed, ...]:
     """Every wanted commitment with what of it is held already.
 
     What the plan counted as owned was used up by the plan itself; all else that stands in the cloud is used up here,
     in the plan's order, whatever its term: nothing is bought beside it. What is wanted now is covered by what has
     begun, what is wanted on a later day by what is queued for that day. What a plan that is old wanted for a term that
     is over is not bought any more, and what it wanted on a day that passed is wanted now. What other kinds of machines
-    of a bill had before its end, and what was bought for them since, is theirs.
+    of a bill had before its end is theirs, and what was bought for them since: of the ids in ``others`` alone, as the
+    rest may have been bought for this kind.
     """
     lots = [_Lot(c, _later(c, at), held_quantity(c)) for c in held if is_standing(c, at)]
     lots.sort(key=lambda lot: (lot.begins is not None, lot.begins or at))
     for pool, quantity in owned_in(plan, at):
         _take((lot for lot in lots if lot.pool == pool), quantity)
     for one in plan.beside:
-        _take((lot for lot in lots if lot.is_of(one)), one.quantity)
+        _take((lot for lot in lots if lot.is_of(one, others)), one.quantity)
     return tuple(_needed(one, begins_later(one, at), lots) for one in wanted_of(plan, at))
 
 
@@ -144,10 +161,13 @@ class _Lot:
         """What it stands in for."""
         return pool_of(self.commitment)
 
-    def is_of(self, other: BesideKind) -> bool:
-        """Whether it may be what another kind of machine has: bought since the bill's end, where that is to be."""
+    def is_of(self, other: BesideKind, bought: Collection[str]) -> bool:
+        """Whether it may be what another kind of machine has: before the bill's end, or ``bought`` for others since."""
         starts = self.commitment.starts
-        return self.pool == pool_of(other) and (starts is None or starts >= other.bill_end) is other.to_buy
+        is_new = starts is None or starts >= other.bill_end
+        if self.pool != pool_of(other) or is_new is not other.to_buy:
+            return False
+        return not is_new or self.commitment.id in bought
 
     def covers(self, wanted: WantedCommitment, *, later: bool) -> bool:
         """Whether it is of the same pool, and has begun or begins with what is wanted."""

@@ -23,6 +23,7 @@ from hcloud.planning.purchases.gates import CLOCK_SKEW, check_against_plan
 from hcloud.planning.purchases.purchase import (
     PurchaseBasis,
     begins_later,
+    bought_for_others,
     expiring,
     orders,
     purchase_plan,
@@ -58,13 +59,14 @@ def recommend(loaded: Loaded, file: Path | None, where: CommitSelection, at: dat
     """What to commit to; a cloud is asked (and only asked) where one is named."""
     plan = plan_of(loaded, file, where, at)
     held: tuple[Commitment, ...] = ()
-    scope = None
+    scope, others = None, frozenset[str]()
     if where.cloud_in(loaded) is not None:
         with opened(loaded, where, place_in(plan, loaded, where), at) as ground:
             scope, held = ground.live.ask(ground.cloud.scope), ground.live.ask(ground.cloud.commitments)
+            others = bought_for_others(plan, ground.live.history())
     needs = tuple(
         n
-        for n in still_to_buy(plan, held, at)
+        for n in still_to_buy(plan, held, at, others)
         if scope is None or (n.wanted.cloud, n.wanted.region) == (scope.cloud, scope.region)
     )
     terms = exit_terms()
@@ -120,7 +122,7 @@ def plan_purchases(
 def _planned(plan: Plan, asked: PurchasePlanRequest, ground: CommitGround, at: datetime) -> PlannedPurchases:
     _check_settled(ground)
     scope, held = ground.live.ask(ground.cloud.scope), ground.live.ask(ground.cloud.commitments)
-    needs = still_to_buy(plan, held, at)
+    needs = still_to_buy(plan, held, at, bought_for_others(plan, ground.live.history()))
     here = tuple(n for n in needs if _is_in(n, scope))
     elsewhere = tuple(sorted({f"{n.wanted.cloud} {n.wanted.region}" for n in needs if not _is_in(n, scope)}))
     coming = tuple(n for n in here if begins_later(n.wanted, at))

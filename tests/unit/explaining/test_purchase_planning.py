@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -24,6 +24,7 @@ from hcloud.planning.purchases.leaving import way_out
 from hcloud.planning.purchases.purchase import (
     PurchaseBasis,
     begins_later,
+    bought_for_others,
     expiring,
     held_quantity,
     orders,
@@ -73,8 +74,8 @@ RI, CONVERTIBLE = PurchaseOption.RESERVED, PurchaseOption.CONVERTIBLE
 COMPUTE = PurchaseOption.COMPUTE_SAVINGS_PLAN
 
 
-def missing(made: Plan, *commitments: Commitment) -> list[Decimal]:
-    return [n.missing for n in still_to_buy(made, commitments, AT)]
+def missing(made: Plan, *commitments: Commitment, others: Collection[str] = ()) -> list[Decimal]:
+    return [n.missing for n in still_to_buy(made, commitments, AT, others)]
 
 
 def test_what_is_held_is_used_up_first_whatever_its_term() -> None:
@@ -102,15 +103,16 @@ def test_what_the_plan_counted_as_owned_is_not_used_up_twice() -> None:
 def test_what_other_kinds_of_a_bill_have_is_theirs(since: str, left: str) -> None:
     """A savings plan of $5 an hour was there before the bill ended: $2 of it in this kind, $3 in others. This kind
     wants $2.50 more and the others $3.10: bought in any order, all is there once, and what was $1 more than the bill
-    says before it ended is used first."""
+    says before it ended is used first. What nobody knows to be theirs is this kind's: else it would be bought again."""
     end, owned = AT - timedelta(days=9), line(COMPUTE, "2", address=f"{OWNED}aws/us-east-1/m5.large/{COMPUTE}")
     of_others = [("3", False), ("3.1", True)]
     beside = [BesideKind(COMPUTE, "c5.large", Decimal(dollars), to_buy, end) for dollars, to_buy in of_others]
     made = plan(owned, line(COMPUTE, "2.5"), beside=beside)
     before = held(COMPUTE, 0, id="old", hourly=Decimal(5), starts=end - timedelta(days=90))
     new = held(COMPUTE, 0, id="new", hourly=Decimal(since), starts=end + timedelta(days=1))
-    assert missing(made, before, new) == [Decimal(left)]
-    assert missing(made, replace(before, hourly=Decimal(6)), new) == [max(Decimal(left) - 1, 0)]
+    assert missing(made, before, new, others={"new"}) == [Decimal(left)]
+    assert missing(made, replace(before, hourly=Decimal(6)), new, others={"new"}) == [max(Decimal(left) - 1, 0)]
+    assert missing(made, before, new) == [max(Decimal("2.5") - Decimal(since), 0)]
     assert unplanned(made, [replace(new, instance_type="c5.large")], AT) == ()
 
 
@@ -357,6 +359,24 @@ def test_a_later_conclusion_goes_over_an_earlier_one(tmp_path: Path) -> None:
     found = history(cast("list[PurchaseConclusion]", entries)).purchases[0]
     assert found.conclusion is not None
     assert found.conclusion.why == "again"
+
+
+def test_a_purchase_is_of_the_kind_in_its_address_whatever_the_size(tmp_path: Path) -> None:
+    """A plan of the same kind that was made anew may be in another size."""
+    shop = Shop.open("aws", tmp_path)
+    shop.apply(shop.plan())
+    (recorded,) = shop.history.purchases
+    cloud, region, name, option = recorded.intent.address.split("/")
+    family = name.partition(".")[0]
+    for address, is_other in (
+        (f"{cloud}/{region}/{family}.24xlarge/{option}", False),
+        (f"{cloud}/{region}/{name}/{COMPUTE}-3y-no-upfront", False),
+        (f"{cloud}/{region}/z9.large/{option}", True),
+        (f"{cloud}/{region}/{name}/{option}/windows", True),
+        (f"{cloud}/eu-west-9/{name}/{option}", True),
+    ):
+        made = plan(line(COMPUTE, "1", address=address))
+        assert bought_for_others(made, shop.history) == ({recorded.id} if is_other else frozenset())
 
 
 def test_a_purchase_plan_and_its_plan_tell_the_same_dollars_or_why_not() -> None:
