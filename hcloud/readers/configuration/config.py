@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -11,14 +11,15 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from hcloud.errors import FileError, InputError, UsageError, did_you_mean
+from hcloud.errors import InputError, UsageError
 from hcloud.model.catalog import USUAL_PROVIDER, Payment, Provider, PurchaseOption
 from hcloud.model.clouds.known import CLOUDS
-from hcloud.model.files import HEAD, check_sort, kind_of
+from hcloud.model.files import kind_of
 from hcloud.model.json_text import DIALECT
 from hcloud.model.plans.held import FIRST_WEEKS
 from hcloud.planning.settings import Divisible, HistorySettings, Market, Outlook, PlanSettings, RiskSettings
 from hcloud.readers.configuration.bill_section import BillSection
+from hcloud.readers.configuration.layers import environment_layers, merged, read_layer, told_of
 from hcloud.readers.configuration.live_sections import (
     CommitmentsSection,
     FleetSection,
@@ -27,7 +28,6 @@ from hcloud.readers.configuration.live_sections import (
     ReportSection,
 )
 from hcloud.readers.configuration.owned_section import OwnedSection, Years
-from hcloud.readers.safe_yaml import load_yaml
 from hcloud.readers.section import (
     FROM_TEXT,
     SPAN,
@@ -35,16 +35,12 @@ from hcloud.readers.section import (
     Seconds,
     Section,
     Untitled,
-    keys_at,
     setting,
     validated,
 )
 from hcloud.units import SECONDS_PER_HOUR, parse_duration
 
 FILE_NAME = "hcloud.yaml"
-_EVERY_KEY = "'hcloud init --dir DIRECTORY' writes every key with what it does"
-ENVIRONMENT = "HYC_"
-STATE = "HYC_STATE"
 LONGEST_HORIZON = parse_duration("10y")
 Share = Annotated[float, Field(ge=0, le=1)]
 
@@ -330,16 +326,11 @@ def load_config(file: Path | None = None, environment: Mapping[str, str] = os.en
         raise UsageError(f"{named}: {what}", hint="write one with 'hcloud init'")
     chosen = named or Path(FILE_NAME)
     files = [path for path in (_user_file(), chosen) if path.is_file()]
-    parts = [*((str(path), _read(path)) for path in files), *_from_environment(environment)]
-    merged: dict[str, object] = {}
-    for _, part in parts:
-        merged = _merge(merged, part)
+    layers = [*map(read_layer, files), *environment_layers(Config, environment)]
     try:
-        config = parse_config(merged, str(chosen) if chosen in files else "configuration")
-    except InputError:
-        for source, part in parts:  # names the file or the variable that is wrong by itself
-            parse_config(part, source)
-        raise
+        config = parse_config(merged(layers), str(chosen) if chosen in files else "configuration")
+    except InputError as error:
+        raise told_of(error, layers) from None
     return Loaded(config, chosen.parent, tuple(files))
 
 
@@ -348,55 +339,7 @@ def parse_config(content: Mapping[str, object], name: str) -> Config:
     return validated(Config, dict(content), name, "configuration")
 
 
-def _read(path: Path) -> Mapping[str, object]:
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise FileError.of(error, path, "read") from None
-    if not data.strip():
-        return {}
-    check_sort(path, data[:HEAD], "a configuration")
-    try:
-        content = load_yaml(data.decode("utf-8-sig"), str(path))
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not UTF-8 text: {error.reason} at byte {error.start}") from None
-    if content is None:
-        return {}
-    if not isinstance(content, dict) or not all(isinstance(k, str) for k in content):
-        raise InputError(f"{path}: the configuration must be a mapping of sections", hint="see 'hcloud init'")
-    return content
-
-
 def _user_file() -> Path:
     from platformdirs import user_config_path
 
     return user_config_path("hcloud-hybrid") / FILE_NAME
-
-
-def _from_environment(environment: Mapping[str, str]) -> Iterator[tuple[str, Mapping[str, object]]]:
-    for name, text in sorted(environment.items()):
-        if not name.startswith(ENVIRONMENT):
-            continue
-        bare = name.removeprefix(ENVIRONMENT).lower()
-        section, apart, key = bare.partition("__" if "__" in bare else "_")
-        if apart == "_" and section in Config.model_fields and key in keys_at(Config, (section,)):
-            meant = f"{ENVIRONMENT}{section}__{key}".upper()
-            raise InputError(f"{name}: section and key need two underscores between them; did you mean {meant}?")
-        if apart == "__":
-            if section == "commitments":
-                raise InputError(f"{name}: purchase settings must be in a file, not in the environment")
-            if section not in Config.model_fields or key not in keys_at(Config, (section,)):
-                known = [f"{s}.{k}" for s in Config.model_fields for k in keys_at(Config, (s,))]
-                guess = did_you_mean(f"{section}.{key}", known)
-                raise InputError(f"{name}: the configuration has no key {section}.{key}{guess}", hint=_EVERY_KEY)
-            yield name, {section: {key: load_yaml(text, name)}}
-    if place := environment.get(STATE):
-        yield STATE, {"live": {"state": place if "://" in place else str(Path(place).absolute())}}
-
-
-def _merge(under: Mapping[str, object], over: Mapping[str, object]) -> dict[str, object]:
-    merged = dict(under)
-    for key, value in over.items():
-        below = merged.get(key)
-        merged[key] = _merge(below, value) if isinstance(below, dict) and isinstance(value, dict) else value
-    return merged

@@ -166,6 +166,16 @@ def test_flags_beat_environment_beats_file_beats_user_file(tmp_path: Path, monke
     write(user, "planning: {headroom: 15}")
     with pytest.raises(InputError, match=r"hcloud-hybrid.hcloud\.yaml: 1 problem"):
         load_config(write(tmp_path, "planning: {seed: 2}"), {})
+    write(user, "planning: {step: 7h}")  # is wrong alone, and right beside the other's horizon
+    path = write(tmp_path, "planning: {horizon: 70h}\noperation: {qos: 7}")
+    with pytest.raises(InputError) as told:
+        load_config(path, {"HYC_PLANNING__SEED": "x"})
+    assert {(p.file, p.where) for p in told.value.problems} == {
+        (str(path), "operation.qos"),
+        ("HYC_PLANNING__SEED", "planning.seed"),
+    }
+    with pytest.raises(InputError, match="purchase settings must be in a file"):  # not sent to another refusal
+        load_config(path, {"HYC_COMMITMENTS_ENABLED": "true"})
 
 
 def test_flags_choose_providers_and_narrow_markets(tmp_path: Path) -> None:

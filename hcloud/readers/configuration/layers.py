@@ -1,0 +1,102 @@
+"""What a configuration is put together from: files, and the environment over them. Each problem is told of the one that
+it stands in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from hcloud.errors import FileError, InputError, did_you_mean
+from hcloud.model.files import HEAD, check_sort
+from hcloud.readers.safe_yaml import load_yaml
+from hcloud.readers.section import Section, keys_at
+from hcloud.units import and_last, counted
+
+ENVIRONMENT = "HYC_"
+STATE = "HYC_STATE"
+_EVERY_KEY = "'hcloud init --dir DIRECTORY' writes every key with what it does"
+
+Content = Mapping[str, object]
+Layer = tuple[str, Content]
+"""The name of a file or a variable, and the sections in it."""
+
+
+def read_layer(path: Path) -> Layer:
+    """The sections in a file; InputError where it holds something else, FileError where it cannot be read."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise FileError.of(error, path, "read") from None
+    check_sort(path, data[:HEAD], "a configuration")
+    try:
+        content = load_yaml(data.decode("utf-8-sig"), str(path)) if data.strip() else None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not UTF-8 text: {error.reason} at byte {error.start}") from None
+    if content is None:
+        return str(path), {}
+    if not isinstance(content, dict) or not all(isinstance(k, str) for k in content):
+        raise InputError(f"{path}: the configuration must be a mapping of sections", hint="see 'hcloud init'")
+    return str(path), content
+
+
+def environment_layers(model: type[Section], environment: Mapping[str, str]) -> Iterator[Layer]:
+    """What ``HYC_<SECTION>__<KEY>`` and ``HYC_STATE`` say; InputError for a key that there is not, and for settings of
+    purchases."""
+    sections = model.model_fields
+    for name, text in sorted(environment.items()):
+        if not name.startswith(ENVIRONMENT):
+            continue
+        bare = name.removeprefix(ENVIRONMENT).lower()
+        section, apart, key = bare.partition("__" if "__" in bare else "_")
+        is_key = section in sections and key in keys_at(model, (section,))
+        if section == "commitments" and (is_key or apart == "__"):
+            raise InputError(f"{name}: purchase settings must be in a file, not in the environment")
+        if apart == "_" and is_key:
+            meant = f"{ENVIRONMENT}{section}__{key}".upper()
+            raise InputError(f"{name}: section and key need two underscores between them; did you mean {meant}?")
+        if apart == "__":
+            if not is_key:
+                known = [f"{s}.{k}" for s in sections for k in keys_at(model, (s,))]
+                guess = did_you_mean(f"{section}.{key}", known)
+                raise InputError(f"{name}: the configuration has no key {section}.{key}{guess}", hint=_EVERY_KEY)
+            yield name, {section: {key: load_yaml(text, name)}}
+    if place := environment.get(STATE):
+        yield STATE, {"live": {"state": place if "://" in place else str(Path(place).absolute())}}
+
+
+def merged(layers: Iterable[Layer]) -> dict[str, object]:
+    """The layers over one another, the last on top."""
+    found: dict[str, object] = {}
+    for _, content in layers:
+        found = _merge(found, content)
+    return found
+
+
+def _merge(under: Content, over: Content) -> dict[str, object]:
+    found = dict(under)
+    for key, value in over.items():
+        below = found.get(key)
+        found[key] = _merge(below, value) if isinstance(below, dict) and isinstance(value, dict) else value
+    return found
+
+
+def told_of(error: InputError, layers: Sequence[Layer]) -> InputError:
+    """The same problems, each with the layer that its value is from."""
+    if not error.problems:
+        return error
+    problems = [replace(p, file=_source(layers, p.where.split("."), p.file)) for p in error.problems]
+    sources = and_last(list(dict.fromkeys(p.file for p in problems)))
+    return InputError(f"{sources}: {counted(len(problems), 'problem')} in the configuration", problems, hint=error.hint)
+
+
+def _source(layers: Sequence[Layer], place: Sequence[str], usual: str) -> str:
+    """The layer that says most of a place, of several the topmost, which went over the others."""
+    depth, _, source = max((_depth(content, place), at, name) for at, (name, content) in enumerate(layers))
+    return source if depth else usual
+
+
+def _depth(content: object, place: Sequence[str]) -> int:
+    if not place or not isinstance(content, dict) or place[0] not in content:
+        return 0
+    return 1 + _depth(content[place[0]], place[1:])
