@@ -345,14 +345,24 @@ def test_durations_of_a_second_in_the_unit_of_the_times_are_asked_for(ticks: int
     assert jobs(path, duration_unit="s").duration.tolist() == [ticks, ticks]
 
 
-@pytest.mark.parametrize("text", ["submit,duration\n{0},7200\n{1},7200\n", "timestamp,cores\n{0},3\n{1},3\n"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "submit,duration\n{0},7200\n{1},7200\n",
+        "timestamp,cores\n{0},3\n{1},3\n",
+        "timestamp,name,value\n{0},a,3%\n{1},a,3%\n",
+    ],
+)
 def test_days_of_a_spreadsheet_are_not_read_as_seconds(text: str, tmp_path: Path) -> None:
     """Six weeks of jobs counted as 42 seconds, and a plan reserved $4m for them."""
     path = tmp_path / "jobs.csv"
+    options = WorkloadOptions(series_cores=8)
     path.write_text(text.format("46296", "46296.0416667"))
     with pytest.raises(InputError, match="days of a spreadsheet, as 46296"):
-        read_workload(path)
+        read_workload(path, options=options)
     path.write_text(text.format("6296", "6297.0416667"))
+    assert read_workload(path, options=options)
+    path.write_text("submit,duration,start\n0,7200,46296.5\n60,7200,\n")  # submit says that these are seconds
     assert read_workload(path)
 
 

@@ -32,6 +32,7 @@ OUR_DAYS = (631_152_000.0, 4_102_444_800.0)
 """Ours: 1990 to 2100 in Unix seconds."""
 SPREADSHEET_DAYS = (40_179.0, 58_441.0)
 """Ours: 2010 to 2060 in the days of a spreadsheet, which counts them from the end of 1899."""
+
 TICKS = {1.0: "seconds", 1e3: "milliseconds", 1e6: "microseconds", 1e9: "nanoseconds"}
 _MOMENT = f"seconds from 0 to {limits.SUBMIT_SECONDS:g}, or an ISO-8601 time as 2026-11-01T10:00:00Z"
 MOST_POINTS = 99
@@ -203,6 +204,17 @@ class Growing:
         return self.array[: self.used]
 
 
+def check_not_days(times: Floats, where: str) -> None:
+    """Refuse, with InputError, times that were meant as days of a spreadsheet and would count as seconds."""
+    first, last = SPREADSHEET_DAYS
+    present = times[~np.isnan(times)]
+    if len(present) and first <= present.min() and present.max() < last and (present % 1.0 > 0).any():
+        raise InputError(
+            f"{where} has days of a spreadsheet, as {present[0]:.5f}, not seconds",
+            hint="format them there as yyyy-mm-dd hh:mm:ss and save again; of seconds, subtract the same from each",
+        )
+
+
 class Sink:
     """Takes record batches, checks them at full speed and keeps the columns as arrays; ``good`` rows hold no fault,
     ``local_zone`` is that of times that named none and were read in it, columns ``with_units`` have cells with one, be
@@ -244,18 +256,13 @@ class Sink:
         self.good = self.rows
 
     def numbers(self, name: str) -> Floats:
-        """A number or time column; times in seconds. InputError where these are the days of a spreadsheet."""
+        """A number or time column; times in seconds. InputError where those of a required one are days."""
         values: Floats = self.growing[name].values().astype(np.float64, copy=False)
         column = next((column for column in self.columns if column.name == name), None)
         if column is None:
             return values
-        first, last = SPREADSHEET_DAYS
-        present = values[~np.isnan(values)] if column.told == _MOMENT and column.sort == "number" else values[:0]
-        if len(present) and first <= present.min() and present.max() < last and (present % 1.0 > 0).any():
-            raise InputError(
-                f"{self.file}: column {column.in_file} has days of a spreadsheet, as {present[0]:.5f}, not seconds",
-                hint="format them there as yyyy-mm-dd hh:mm:ss and save again; of seconds, subtract the same from each",
-            )
+        if column.told == _MOMENT and column.sort == "number" and column.required:
+            check_not_days(values, f"{self.file}: column {column.in_file}")
         return values if column.ticks == 1.0 else values / column.ticks
 
     def codes(self, name: str) -> Codes:

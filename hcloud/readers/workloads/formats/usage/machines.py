@@ -22,7 +22,7 @@ from hcloud.readers.workloads.formats.usage.samples import TIMES, TimeColumn
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.source import TraceFile
 from hcloud.readers.workloads.tables.at_once import DistinctTexts, distinct_texts
-from hcloud.readers.workloads.tables.columns import TICKS
+from hcloud.readers.workloads.tables.columns import TICKS, check_not_days
 from hcloud.readers.workloads.tables.delimited import Header, Progress, header_names
 from hcloud.readers.workloads.tables.locate import DECIMAL, NUMBER, TableLayout, rows_of, with_command
 
@@ -215,6 +215,7 @@ class _MachineTable:
         unit = self.columns.unit or ("percent" if self.percent else "")
         for machine in self.machines.values():
             times = np.frombuffer(machine.times) if machine.times else np.empty(0)
+            check_not_days(times, f"{self.source.name}: column {self.header.names[self.columns.time]}")
             order = np.argsort(times, kind="stable")
             later = int(np.count_nonzero(np.diff(times) < 0))
             if later:
