@@ -300,7 +300,7 @@ def simulate(
             study = study_of(as_configured(loaded, found.whole), loaded, asked, at.date())
         else:
             study = open_study(loaded, asked, at.date())
-        study = replace(study, audit=audit, notes=market.notes)
+        study = replace(study, audit=audit, notes=(*study.notes, *market.notes))
         wanted = CompareRequest(seeds, pool, loads, size_for)
         compares = compare_at_loads if idle is None else partial(compare_with_idle_hours, idle=idle)
         return SimulationResult(compare_and_size(study, compared, wanted, progress, compares), at)

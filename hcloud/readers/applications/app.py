@@ -42,7 +42,7 @@ TOP = (
     "target",
 )
 _NEEDED = ("name", "command")
-_TIME = re.compile(r"([munµμ]|milli|micro|nano)?s(ec(ond)?s?)?|min(ute)?s?|h(ours?)?", re.IGNORECASE)
+_TIME = re.compile(r"([munµμ]|milli|micro|nano)?s(ec(ond)?s?)?|min(ute)?s?|h((ou)?rs?)?|d(ays?)?", re.IGNORECASE)
 _METRIC = ("printed", "load", "url", "connections", "seconds", "pattern", "name", "unit", "better", "of")
 _FEWEST_VCPUS, _MOST_VCPUS, _MOST_GIB = 0.1, 1024.0, 65536.0
 _DIRECTIONS = {"higher": True, "lower": False}
@@ -160,8 +160,8 @@ def _pattern(stated: Stated, given: Mapping[str, object], key: str) -> str:
 
 
 def usually_better(unit: str) -> str:
-    """Which figures of a unit are better where nobody says: of a time the lower ones."""
-    return "lower" if _TIME.fullmatch(unit.strip()) else "higher"
+    """Which figures of a unit are better where nobody says: of a time, also for each request or run, the lower ones."""
+    return "lower" if _TIME.fullmatch(unit.partition("/")[0].strip()) else "higher"
 
 
 def _metric(stated: Stated, given: Mapping[str, object]) -> Metric:

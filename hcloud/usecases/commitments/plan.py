@@ -91,6 +91,11 @@ def _warnings(loaded: Loaded, plan: Plan, needs: tuple[CommitmentNeed, ...], at:
         )
     if derived := sorted({n.wanted.address for n in needs if n.wanted.derived}):
         found.append(f"derived, not published: the price of {', '.join(derived[:3])}")
+    if other := sorted({n.wanted.address for n in needs if n.wanted.option.is_of_one_system and n.wanted.special}):
+        found.append(
+            f"hcloud buys reserved instances of Linux on shared hardware only, not {', '.join(other[:3])}: buy those"
+            " in the cloud's console"
+        )
     return found
 
 

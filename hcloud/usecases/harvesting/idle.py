@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from hcloud.model.workload import Floats
 
 WEEK_DAYS, DAY = 7, 86_400
-WITHOUT = "leave out --util (and --harvest): no history is needed then"
+WITHOUT = "leave out --util: no history is needed then"
 NAMED = 5
 WHATEVER = JobSizes(np.zeros(1), np.ones(1))
 """Batch that can be split."""

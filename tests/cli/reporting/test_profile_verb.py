@@ -74,7 +74,7 @@ def test_a_printed_number_is_the_metric(tmp_path: Path, monkeypatch: pytest.Monk
     assert found.metric.rising
     assert "not known well: other programs run" in found.notes
     assert {e.value for e in found.entries[Aspect.SCALE_UP].values()} == {1500.0}
-    assert [usually_better(unit) for unit in ("ms", "Seconds", "µs", "min", "m", "MB/s")] == ["lower"] * 4 + [
+    assert [usually_better(unit) for unit in ("ms/req", "hrs", "Seconds", "µs", "m", "MB/s")] == ["lower"] * 4 + [
         "higher"
     ] * 2
 

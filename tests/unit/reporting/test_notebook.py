@@ -35,6 +35,7 @@ JOB_COLUMNS = {"submit": "start_time", "duration": "run time", "cores": "vcpus"}
 def _own_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("small.csv").write_text(JOBS, encoding="utf-8")
+    Path("part.csv").write_text("submit,duration,cores,gpus\n0,7200,4,0\n60,7200,4,1\n", encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +77,7 @@ def test_planning_a_file_loads_no_pandas() -> None:
             lambda: hcloud.plan(TRACE, providers="aws", regions=["eu-west-1"], families="m6i", horizon="3y", now=NOW),
             ["plan", str(TRACE), "--provider", "aws", "--region", "eu-west-1", "--family", "m6i", "--horizon", "3y"],
         ),
-        (lambda: hcloud.simulate("small.csv", "HM", now=NOW), ["simulate", "small.csv", "-s", "HM"]),
+        (lambda: hcloud.simulate("part.csv", "HM", now=NOW), ["simulate", "part.csv", "-s", "HM"]),
         (
             lambda: hcloud.simulate("small.csv", ["HM", "SR"], seeds=2, now=NOW),
             ["compare", "small.csv", "-s", "HM,SR", "--seeds", "2"],
