@@ -28,9 +28,11 @@ def read_layer(path: Path) -> Layer:
         data = path.read_bytes()
     except OSError as error:
         raise FileError.of(error, path, "read") from None
+    if not data.strip():
+        return str(path), {}
     check_sort(path, data[:HEAD], "a configuration")
     try:
-        content = load_yaml(data.decode("utf-8-sig"), str(path)) if data.strip() else None
+        content = load_yaml(data.decode("utf-8-sig"), str(path))
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: not UTF-8 text: {error.reason} at byte {error.start}") from None
     if content is None:
