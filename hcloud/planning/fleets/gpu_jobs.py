@@ -237,7 +237,7 @@ def _in_vcpus(jobs: Jobs, like: InstanceType, families: str, said: Iterable[Mode
     rule = Modelled(
         GPUS,
         f"the trace does not say which; those of {families} are assumed. Each counts as"
-        f" {counted_vcpus(float(each))}, as on {like.name}; only machines with as many for each GPU count",
+        f" {counted_vcpus(float(each))}, as on {like.name}; other machines with GPUs are left out",
         KEY,
     )
     origin = replace(jobs.provenance, modelled=(*jobs.provenance.modelled, rule, *said))
