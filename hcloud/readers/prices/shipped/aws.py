@@ -13,17 +13,17 @@ from hcloud.readers.prices.shipped.offers import (
     OfferGroup,
     ProviderOffers,
     TermOption,
-    committed_offer,
-    plain_offer,
+    groups_of,
+    offer_of,
 )
 from hcloud.readers.prices.shipped.tables import (
     PriceTables,
-    Surcharge,
     Surcharges,
     TableFilter,
     because,
     join_origins,
     read_surcharges,
+    with_surcharge,
 )
 
 _FAMILIES = ("family", "arch", "category", "gib_per_vcpu", "reference", "sizes", "current", "source", "date")
@@ -66,10 +66,11 @@ _UNLISTED = {
 }
 # Where a region has no fraction of its own it has this region's: current price lists agree type by type.
 _HOME = "us-east-1"
+_DERIVED = "Linux price plus the surcharge of the operating system"
 
 
 class _AwsPrice(NamedTuple):
-    """Dollars an hour, or a fraction, with its origin."""
+    """Dollars an hour, or a fraction of the list price of the size, with its origin."""
 
     amount: Decimal
     origin: Origin
@@ -82,15 +83,8 @@ class _Family(NamedTuple):
     reference: str
 
 
-class _TermFraction(NamedTuple):
-    """What a commitment costs as a fraction of the list price of the size."""
-
-    amount: Decimal
-    origin: Origin
-
-
 _Place = tuple[str, str]
-_Fractions = dict[TermOption, _TermFraction]
+_Fractions = dict[TermOption, _AwsPrice]
 
 
 class _Aws(NamedTuple):
@@ -111,7 +105,7 @@ def read(tables: PriceTables, wanted: TableFilter) -> ProviderOffers:
         _list_prices(tables, wanted, families),
         _fractions(tables, wanted),
         _spot(tables, wanted),
-        read_surcharges(tables, "aws/surcharges.csv", _SURCHARGES),
+        read_surcharges(tables, "aws/surcharges.csv", _SURCHARGES, _DERIVED),
     )
     types = {t.name: t for name, _ in read.list_prices for t in read.families[name].types.values()}
     return ProviderOffers(list(types.values()), dict(_makers(read, wanted)))
@@ -188,7 +182,7 @@ def _fractions(tables: PriceTables, wanted: TableFilter) -> dict[_Place, _Fracti
             if row.cells[column] and term in known:
                 row.refuse(column, row.cells[column], "one price for a term and payment")
             elif row.cells[column]:
-                terms[term] = _TermFraction(row.share(column), origin)
+                terms[term] = _AwsPrice(row.share(column), origin)
     return found
 
 
@@ -218,10 +212,7 @@ def _makers(read: _Aws, wanted: TableFilter) -> Iterator[tuple[OfferGroup, Maker
     for name, region in read.list_prices:
         family, fractions = read.families[name], _sold(read, name, region)
         for size, shape in family.types.items():
-            for system in ("linux", *read.surcharges.systems()):
-                if not wanted.system(system) or (system == "windows" and shape.arch == "arm64"):
-                    continue
-                block = OfferGroup(Provider.AWS, region, shape.name, system)
+            for block in groups_of(shape, region, read.surcharges, wanted):
                 yield block, partial(_offers, read, block, (name, size), fractions)
 
 
@@ -229,22 +220,15 @@ def _offers(read: _Aws, block: OfferGroup, which: tuple[str, str], fractions: _F
     name, size = which
     family, place = read.families[name], (name, block.region)
     prices, shape, reference = read.list_prices[place], family.types[size], family.types[family.reference]
-    surcharge = None if block.os == "linux" else read.surcharges.find(block.os, name, size)
+    complete = partial(with_surcharge, read.surcharges.find(block.os, name, size), shape.vcpus)
     # Reserved prices follow the size exactly; only on-demand has rounded small sizes and dearer metal ones.
     linear = _AwsPrice(prices[family.reference].amount * shape.units / reference.units, prices[family.reference].origin)
     listed = prices.get(size, linear)
-    yield plain_offer(block, PurchaseOption.ON_DEMAND, *_with_surcharge(listed, surcharge, shape))
+    yield offer_of(block, TermOption(PurchaseOption.ON_DEMAND), *complete(*listed))
     if place in read.spot:
         share = read.spot[place]
         spot = _AwsPrice(listed.amount * share.amount, join_origins(listed.origin, share.origin))
-        yield plain_offer(block, PurchaseOption.SPOT, *_with_surcharge(spot, surcharge, shape))
+        yield offer_of(block, TermOption(PurchaseOption.SPOT), *complete(*spot))
     for term, fraction in fractions.items():
         price = _AwsPrice(linear.amount * fraction.amount, join_origins(linear.origin, fraction.origin))
-        yield committed_offer(block, term, *_with_surcharge(price, surcharge, shape))
-
-
-def _with_surcharge(price: _AwsPrice, surcharge: Surcharge | None, shape: InstanceType) -> _AwsPrice:
-    if surcharge is None:
-        return price
-    origin = join_origins(price.origin, surcharge.origin, "Linux price plus the surcharge of the operating system")
-    return _AwsPrice(price.amount + surcharge.for_instance(shape.vcpus), origin)
+        yield offer_of(block, term, *complete(*price))

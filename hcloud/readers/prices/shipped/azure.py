@@ -13,17 +13,17 @@ from hcloud.readers.prices.shipped.offers import (
     OfferGroup,
     ProviderOffers,
     TermOption,
-    committed_offer,
-    plain_offer,
+    groups_of,
+    offer_of,
 )
 from hcloud.readers.prices.shipped.tables import (
     PriceTables,
-    Surcharge,
     Surcharges,
     TableFilter,
     because,
     join_origins,
     read_surcharges,
+    with_surcharge,
 )
 
 _FAMILIES = (
@@ -48,8 +48,7 @@ class _VcpuPrice(NamedTuple):
 class _Fraction(NamedTuple):
     """What an option costs as a fraction of pay-as-you-go, and the region where that was seen."""
 
-    option: PurchaseOption
-    years: int
+    term: TermOption
     fraction: Decimal
     measured_in: str
     origin: Origin
@@ -116,11 +115,11 @@ def _fractions(tables: PriceTables, wanted: TableFilter) -> dict[str, list[_Frac
         if wanted.family(family):
             option = _OPTIONS.get(row.text("option", _OPTIONS), PurchaseOption.RESERVATION)
             seen = row.share("fraction"), row.text("measured_in"), row.origin()
-            found.setdefault(family, []).append(_Fraction(option, row.years("years"), *seen))
+            found.setdefault(family, []).append(_Fraction(TermOption(option, row.years("years")), *seen))
     for row in tables.rows("azure/spot.csv", _SPOT, ("family",)):
         family = row.text("family")
         if wanted.family(family):
-            share = _Fraction(PurchaseOption.SPOT, 0, row.share("share"), "", row.origin())
+            share = _Fraction(TermOption(PurchaseOption.SPOT), row.share("share"), "", row.origin())
             found.setdefault(family, []).append(share)
     return found
 
@@ -128,40 +127,17 @@ def _fractions(tables: PriceTables, wanted: TableFilter) -> dict[str, list[_Frac
 def _makers(read: _Azure, wanted: TableFilter) -> Iterator[tuple[OfferGroup, Maker]]:
     for (family, region), price in read.prices.items():
         for shape in read.types[family].values():
-            for system in ("linux", *read.surcharges.systems()):
-                if not wanted.system(system) or (system == "windows" and shape.arch == "arm64"):
-                    continue
-                surcharge = None if system == "linux" else read.surcharges.find(system, family)
-                block = OfferGroup(Provider.AZURE, region, shape.name, system)
-                listed = _Listed(price.per_vcpu * shape.vcpus, price.origin, surcharge, shape.vcpus)
-                yield block, partial(_offers, block, listed, read.fractions.get(family, []))
+            for block in groups_of(shape, region, read.surcharges, wanted):
+                yield block, partial(_offers, read, block, shape, price)
 
 
-class _Listed(NamedTuple):
-    """The pay-as-you-go price of a size on Linux, and what its operating system adds."""
-
-    hourly: Decimal
-    origin: Origin
-    surcharge: Surcharge | None
-    vcpus: Decimal
-
-    def part(self, fraction: Decimal, origin: Origin) -> tuple[Decimal, Origin]:
-        """A fraction of the Linux price, the operating system at its full price on top."""
-        hourly = self.hourly * fraction
-        if self.surcharge is None:
-            return hourly, origin
-        reason = "Linux price plus the list price of the licence"
-        return hourly + self.surcharge.for_instance(self.vcpus), join_origins(origin, self.surcharge.origin, reason)
-
-
-def _offers(block: OfferGroup, listed: _Listed, fractions: list[_Fraction]) -> Iterator[Offer]:
-    yield plain_offer(block, PurchaseOption.ON_DEMAND, *listed.part(Decimal(1), listed.origin))
-    for seen in fractions:
-        origin = join_origins(listed.origin, seen.origin)
+def _offers(read: _Azure, block: OfferGroup, shape: InstanceType, price: _VcpuPrice) -> Iterator[Offer]:
+    """A commitment is a fraction of the Linux price, with the operating system at its full price on top."""
+    complete = partial(with_surcharge, read.surcharges.find(block.os, shape.family), shape.vcpus)
+    listed = price.per_vcpu * shape.vcpus
+    yield offer_of(block, TermOption(PurchaseOption.ON_DEMAND), *complete(listed, price.origin))
+    for seen in read.fractions.get(shape.family, ()):
+        origin = join_origins(price.origin, seen.origin)
         if seen.measured_in and seen.measured_in != block.region:
             origin = because(origin, f"fraction as in {seen.measured_in}")
-        hourly, origin = listed.part(seen.fraction, origin)
-        if seen.years:
-            yield committed_offer(block, TermOption(seen.option, seen.years), hourly, origin)
-        else:
-            yield plain_offer(block, seen.option, hourly, origin)
+        yield offer_of(block, seen.term, *complete(listed * seen.fraction, origin))

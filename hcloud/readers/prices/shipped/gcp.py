@@ -15,17 +15,17 @@ from hcloud.readers.prices.shipped.offers import (
     OfferGroup,
     ProviderOffers,
     TermOption,
-    committed_offer,
-    plain_offer,
+    groups_of,
+    offer_of,
 )
 from hcloud.readers.prices.shipped.tables import (
     PriceTables,
-    Surcharge,
     Surcharges,
     TableFilter,
     TableRow,
     join_origins,
     read_surcharges,
+    with_surcharge,
 )
 
 _SERIES = ("series", "arch", "category", "flexible_1y", "flexible_3y", "current", "source", "date", "derived")
@@ -37,10 +37,10 @@ _SUSTAINED = ("series", "tiers", "source", "date")
 
 _FLEXIBLE = {"flexible_1y": 1, "flexible_3y": 3}
 _OPTIONS = {
-    "on-demand": (PurchaseOption.ON_DEMAND, 0),
-    "spot": (PurchaseOption.SPOT, 0),
-    "1y": (PurchaseOption.COMMITTED_USE, 1),
-    "3y": (PurchaseOption.COMMITTED_USE, 3),
+    "on-demand": TermOption(PurchaseOption.ON_DEMAND),
+    "spot": TermOption(PurchaseOption.SPOT),
+    "1y": TermOption(PurchaseOption.COMMITTED_USE, 1),
+    "3y": TermOption(PurchaseOption.COMMITTED_USE, 3),
 }
 
 
@@ -55,8 +55,7 @@ class _Series(NamedTuple):
 class _Rate(NamedTuple):
     """Dollars an hour for a vCPU and for a GiB under one option."""
 
-    option: PurchaseOption
-    years: int
+    term: TermOption
     per_vcpu: Decimal
     per_gib: Decimal
     origin: Origin
@@ -139,8 +138,8 @@ def _rates(tables: PriceTables, wanted: TableFilter, series: dict[str, _Series])
         if name not in series:
             row.refuse("series", name, "a series of series.csv")
             continue
-        option, years = _OPTIONS.get(row.text("option", _OPTIONS), _OPTIONS["on-demand"])
-        rate = _Rate(option, years, row.positive("usd_per_vcpu_hour"), row.positive("usd_per_gib_hour"), row.origin())
+        term = _OPTIONS.get(row.text("option", _OPTIONS), _OPTIONS["on-demand"])
+        rate = _Rate(term, row.positive("usd_per_vcpu_hour"), row.positive("usd_per_gib_hour"), row.origin())
         found.setdefault((name, region), []).append(rate)
     return found
 
@@ -148,12 +147,8 @@ def _rates(tables: PriceTables, wanted: TableFilter, series: dict[str, _Series])
 def _makers(read: _Gcp, wanted: TableFilter) -> Iterator[tuple[OfferGroup, Maker]]:
     for (name, region), rates in read.rates.items():
         for shape in read.series[name].types.values():
-            for system in ("linux", *read.surcharges.systems()):
-                if not wanted.system(system) or (system == "windows" and shape.arch == "arm64"):
-                    continue
-                surcharge = None if system == "linux" else read.surcharges.find(system, name)
-                block = OfferGroup(Provider.GCP, region, shape.name, system)
-                yield block, partial(_offers, block, shape, surcharge, _with_flexible(read.series[name], shape, rates))
+            for block in groups_of(shape, region, read.surcharges, wanted):
+                yield block, partial(_offers, read, block, shape, rates)
 
 
 def _with_flexible(series: _Series, shape: InstanceType, rates: list[_Rate]) -> list[_Rate]:
@@ -162,26 +157,19 @@ def _with_flexible(series: _Series, shape: InstanceType, rates: list[_Rate]) -> 
         return rates
     flexible = [
         _Rate(
-            PurchaseOption.FLEXIBLE_COMMITTED_USE,
-            years,
+            TermOption(PurchaseOption.FLEXIBLE_COMMITTED_USE, years),
             rate.per_vcpu * fraction,
             rate.per_gib * fraction,
             join_origins(rate.origin, origin),
         )
         for rate in rates
-        if rate.option is PurchaseOption.ON_DEMAND
+        if rate.term.option is PurchaseOption.ON_DEMAND
         for years, (fraction, origin) in series.flexible.items()
     ]
     return rates + flexible
 
 
-def _offers(block: OfferGroup, shape: InstanceType, surcharge: Surcharge | None, rates: list[_Rate]) -> Iterator[Offer]:
-    for rate in rates:
-        hourly, origin = rate.price(shape), rate.origin
-        if surcharge is not None:
-            hourly += surcharge.for_instance(shape.vcpus)
-            origin = join_origins(origin, surcharge.origin, "Linux price plus the list price of the licence")
-        if rate.years:
-            yield committed_offer(block, TermOption(rate.option, rate.years), hourly, origin)
-        else:
-            yield plain_offer(block, rate.option, hourly, origin)
+def _offers(read: _Gcp, block: OfferGroup, shape: InstanceType, rates: list[_Rate]) -> Iterator[Offer]:
+    surcharge = read.surcharges.find(block.os, shape.family)
+    for rate in _with_flexible(read.series[shape.family], shape, rates):
+        yield offer_of(block, rate.term, *with_surcharge(surcharge, shape.vcpus, rate.price(shape), rate.origin))

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from hcloud.model.catalog import InstanceType, Offer, OfferKey, Origin, Payment, Provider, PurchaseOption, SustainedUse
+from hcloud.readers.prices.shipped.tables import Surcharges, TableFilter
 from hcloud.units import HOURS_PER_YEAR
 
 _ZERO = Decimal(0)
@@ -22,6 +23,13 @@ class OfferGroup(NamedTuple):
     region: str
     instance_type: str
     os: str
+
+
+def groups_of(shape: InstanceType, region: str, surcharges: Surcharges, wanted: TableFilter) -> Iterator[OfferGroup]:
+    """The groups of a type in a region: one for each operating system that is asked for and runs on it."""
+    for system in ("linux", *surcharges.systems()):
+        if wanted.system(system) and not (system == "windows" and shape.arch == "arm64"):
+            yield OfferGroup(shape.provider, region, shape.name, system)
 
 
 Maker = Callable[[], Iterable[Offer]]
@@ -95,22 +103,16 @@ class _Values(ValuesView[Offer]):
         return chain.from_iterable(block.values() for block in self._mapping.blocks())
 
 
-def plain_offer(block: OfferGroup, option: PurchaseOption, hourly: Decimal, origin: Origin) -> Offer:
-    """An on-demand or spot offer."""
-    key = OfferKey(block.provider, block.region, block.instance_type, option, os=block.os)
-    return Offer(key, hourly, _ZERO, origin)
-
-
 class TermOption(NamedTuple):
-    """A commitment's option, length and payment."""
+    """An option, and of a commitment its length and payment."""
 
     option: PurchaseOption
-    years: int
+    years: int = 0
     payment: Payment = Payment.NONE
 
 
-def committed_offer(block: OfferGroup, term: TermOption, amortised: Decimal, origin: Origin) -> Offer:
-    """A commitment whose whole cost comes to ``amortised`` dollars an hour, split by its payment option.
+def offer_of(block: OfferGroup, term: TermOption, amortised: Decimal, origin: Origin) -> Offer:
+    """An offer whose whole cost comes to ``amortised`` dollars an hour, that of a commitment split by its payment.
 
     All-upfront pays the term at once, partial-upfront half of it at once and half by the hour.
     """
@@ -120,7 +122,5 @@ def committed_offer(block: OfferGroup, term: TermOption, amortised: Decimal, ori
         Payment.PARTIAL: (amortised * _HALF, cost * _HALF),
         Payment.ALL: (_ZERO, cost),
     }[term.payment]
-    key = OfferKey(
-        block.provider, block.region, block.instance_type, term.option, term.years, term.payment, os=block.os
-    )
+    key = OfferKey(block.provider, block.region, block.instance_type, *term, os=block.os)
     return Offer(key, hourly, upfront, origin)

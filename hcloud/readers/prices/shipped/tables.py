@@ -143,14 +143,23 @@ class PriceTables:
 
 @dataclass(frozen=True, slots=True)
 class Surcharge:
-    """What an operating system costs on top of Linux: per vCPU, or per instance."""
+    """What an operating system costs on top of Linux: per vCPU, or per instance; ``derived`` says what such a price is
+    made of."""
 
     per_vcpu: bool
     usd_per_hour: Decimal
     origin: Origin
+    derived: str
 
-    def for_instance(self, vcpus: Decimal) -> Decimal:
-        return self.usd_per_hour * vcpus if self.per_vcpu else self.usd_per_hour
+
+def with_surcharge(
+    surcharge: Surcharge | None, vcpus: Decimal, hourly: Decimal, origin: Origin
+) -> tuple[Decimal, Origin]:
+    """A Linux price with the operating system of so many vCPUs on top, where it costs something."""
+    if surcharge is None:
+        return hourly, origin
+    more = surcharge.usd_per_hour * vcpus if surcharge.per_vcpu else surcharge.usd_per_hour
+    return hourly + more, join_origins(origin, surcharge.origin, surcharge.derived)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,21 +172,24 @@ class Surcharges:
         return sorted({system for system, _, _ in self.by_key})
 
     def find(self, system: str, family: str, size: str = _ANY) -> Surcharge | None:
-        """The most particular surcharge that fits, None where the system is not sold on the family."""
+        """The most particular surcharge that fits, None for Linux and where the system is not sold on the family."""
         for key in ((system, family, size), (system, family, _ANY), (system, _ANY, _ANY)):
             if key in self.by_key:
                 return self.by_key[key]
         return None
 
 
-def read_surcharges(tables: PriceTables, name: str, columns: Sequence[str]) -> Surcharges:
+LICENCE = "Linux price plus the list price of the licence"
+
+
+def read_surcharges(tables: PriceTables, name: str, columns: Sequence[str], derived: str = LICENCE) -> Surcharges:
     """A surcharge table; columns ``family`` (or ``series``) and ``size`` are optional."""
     found = {}
     for row in tables.rows(name, columns):
         family = row.cells.get("family") or row.cells.get("series") or _ANY
         key = row.text("os"), family, row.cells.get("size", _ANY)
         per_vcpu = row.text("per", ("vcpu", "instance")) == "vcpu"
-        found[key] = Surcharge(per_vcpu, row.positive("usd_per_hour"), row.origin())
+        found[key] = Surcharge(per_vcpu, row.positive("usd_per_hour"), row.origin(), derived)
     return Surcharges(found)
 
 
