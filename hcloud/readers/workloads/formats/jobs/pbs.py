@@ -17,6 +17,7 @@ from hcloud.readers.workloads.formats.jobs.recorded import (
     Recorder,
     number_of,
     seconds_of,
+    told_lines,
 )
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.quantities import memory_of
@@ -31,7 +32,6 @@ _STILL = "no record of their end: counted up to the newest time in the file"
 _BEGAN, _QUEUED, _OVER, _STOPPED = "S", "Q", ("E", "R"), ("A", "D")
 """The records of a job that began, was queued, ended or ran to be run again, or was aborted or deleted;
 others are of no run."""
-LOOK = 20_000
 _PAIR = re.compile(r"(?:^| )([\w.]+)=(\S*)", re.ASCII)
 _LOCAL = "%m/%d/%Y %H:%M:%S"
 _SLOTS = re.compile(r"/(\d{1,9})(?:-(\d{1,9}))?(?:\*(\d{1,9}))?", re.ASCII)
@@ -67,15 +67,11 @@ def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None 
 
 
 def _records(source: TraceFile, recorder: Recorder, progress: Progress | None) -> Iterator[_Record]:
-    read, size = 0, max(source.size, 1)
-    for number, line in source.lines():
-        read += len(line) + 1
-        if progress is not None and number % LOOK == 0:
-            progress(min(read / size, 1.0))
-        text = line.decode("utf-8", "replace").strip()
+    for number, line in told_lines(source, progress):
+        text = line.strip()
         if found := _RECORD.fullmatch(text):
             yield _Record(f"line {number}", *found.groups())
-        elif text:
+        else:
             recorder.findings.add(f"line {number}", shown(text), "a record: 11/28/2026 10:00:00;E;123.server;user=...")
 
 

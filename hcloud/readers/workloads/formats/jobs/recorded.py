@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from functools import lru_cache
@@ -19,6 +19,7 @@ from hcloud.readers.workloads.formats.jobs.jobs_table import Draft, finish
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.quantities import memory_of
 from hcloud.readers.workloads.source import TraceFile
+from hcloud.readers.workloads.tables.delimited import Progress
 
 _WHOLE = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d", re.ASCII)
 _LOCAL = re.compile(rf"{_WHOLE.pattern}(?:\.\d+)?", re.ASCII)
@@ -29,8 +30,21 @@ NOT_BEGUN = "never began"
 FEATURES = "features of nodes"
 """What is said to be unread where jobs ask for it: what a site calls its nodes names no instance type."""
 _SHOWN = 4
+_LOOK = 20_000
+"""Lines after each of which it is told how far a file is read."""
 MANY = 65_536  # ours: cells whose reading is remembered, as most stand there in many rows
 _NONE = ("", "unknown", "none", "n/a", "(null)")
+
+
+def told_lines(source: TraceFile, progress: Progress | None) -> Iterator[tuple[int, str]]:
+    """The lines that are not blank, with their numbers."""
+    read = 0
+    for number, line in source.lines():
+        read += len(line) + 1
+        if progress is not None and number % _LOOK == 0:
+            progress(min(read / max(source.size, 1), 1.0))
+        if line.strip():
+            yield number, line.decode("utf-8", "replace")
 
 
 class CellError(ValueError):

@@ -16,6 +16,7 @@ from hcloud.readers.workloads.formats.jobs.recorded import (
     RecordedJob,
     Recorder,
     number_of,
+    told_lines,
 )
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.source import TraceFile
@@ -23,7 +24,6 @@ from hcloud.readers.workloads.tables.delimited import Progress
 
 FORMAT = "sge"
 TASK = "a task of a parallel job that is listed"
-LOOK = 20_000
 _PLACES = {
     "qname": 0, "jobname": 4, "jobnumber": 5, "qsub_time": 8, "start_time": 9, "end_time": 10, "granted_pe": 33,
     "slots": 34, "taskid": 35, "category": 39, "pe_taskid": 41,
@@ -45,19 +45,10 @@ def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None 
     """Jobs that began, from their start to their end, with their slots and the memory that they asked for."""
     recorder = Recorder(source, FORMAT, options)
     records = _blocks if source.head.lstrip().startswith(b"=") else _lines
-    for number, words in records(_told(source, progress), recorder):
+    lines = ((number, line.strip()) for number, line in told_lines(source, progress) if not line.startswith("#"))
+    for number, words in records(lines, recorder):
         recorder.take(f"line {number}", _job(words, recorder))
     return recorder.jobs()
-
-
-def _told(source: TraceFile, progress: Progress | None) -> Iterator[tuple[int, str]]:
-    read, size = 0, max(source.size, 1)
-    for number, line in source.lines():
-        read += len(line) + 1
-        if progress is not None and number % LOOK == 0:
-            progress(min(read / size, 1.0))
-        if line.strip() and not line.startswith(b"#"):
-            yield number, line.decode("utf-8", "replace").strip()
 
 
 def _lines(lines: Iterator[tuple[int, str]], recorder: Recorder) -> Iterator[tuple[int, dict[str, str]]]:

@@ -19,6 +19,7 @@ from hcloud.readers.workloads.formats.jobs.recorded import (
     elapsed_of,
     gib_of,
     number_of,
+    told_lines,
 )
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.source import TraceFile
@@ -30,7 +31,6 @@ COMMAND = (
     " -o JobID,JobName,Submit,Start,End,Elapsed,AllocCPUS,ReqMem,NNodes,AllocTRES,QOS,State"
 )
 """What to ask Slurm for."""
-LOOK = 20_000
 STEP = "a step of a job that is listed"
 SEPARATORS = "|;\t,"
 """What separates columns: sacct's own first, then what ``--delimiter`` and spreadsheets make of it."""
@@ -55,7 +55,7 @@ def is_sacct(names: Collection[str]) -> bool:
 def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None = None) -> Jobs:
     """Jobs that began, from their start to their end, with the CPUs and the memory that they were given."""
     recorder = Recorder(source, FORMAT, options)
-    lines = _told(source, progress)
+    lines = told_lines(source, progress)
     if source.head.lstrip().startswith(b"{"):
         for number, job in enumerate(json_objects(source, "jobs", progress), 1):
             recorder.take(f"job {number}", _row(_cells(job), recorder))
@@ -64,17 +64,6 @@ def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None 
     else:
         _read_table(source.name, lines, recorder)
     return recorder.jobs()
-
-
-def _told(source: TraceFile, progress: Progress | None) -> Iterator[tuple[int, str]]:
-    """The lines that are not blank, with their numbers."""
-    read, size = 0, max(source.size, 1)
-    for number, line in source.lines():
-        read += len(line) + 1
-        if progress is not None and number % LOOK == 0:
-            progress(min(read / size, 1.0))
-        if line.strip():
-            yield number, line.decode("utf-8", "replace")
 
 
 def _read_table(file: str, lines: Iterator[tuple[int, str]], recorder: Recorder) -> None:
