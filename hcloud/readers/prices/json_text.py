@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
+from typing import Any, TypeVar
 
 from hcloud.errors import InputError
 from hcloud.model.json_text import said
+from hcloud.readers.workloads.formats.jobs.json_stream import JsonStream
 
-_BLANK = re.compile(r"[ \t\r\n]*")
 _SKIPPED_LEVELS = 2
+T = TypeVar("T")
 _EMPTY: Mapping[str, object] = {}
 
 
@@ -54,7 +55,7 @@ def word(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-class JsonCursor:
+class JsonCursor(JsonStream):
     """Walks the members of nested objects without building the whole document.
 
     ``names`` enters the object at the cursor and yields each member's name; the caller then takes the member with
@@ -63,9 +64,8 @@ class JsonCursor:
     """
 
     def __init__(self, text: str, name: str, at: int = 0) -> None:
-        self._text = text
-        self._name = name
-        self._at = at
+        super().__init__(lambda size: b"", _DECODER.raw_decode)
+        self._text, self._name, self._at = text, name, at
 
     @property
     def at(self) -> int:
@@ -74,58 +74,29 @@ class JsonCursor:
 
     def names(self) -> Iterator[str]:
         """Names of the members of the object that starts here; raises InputError where none starts."""
-        self._expect("{")
-        if self._peek() == "}":
-            self._at += 1
-            return
-        while True:
-            key = _guarded(self._name, self._decode)
-            if not isinstance(key, str):
-                raise self._broken("a member's name")
-            self._expect(":")
+        named = self.members()
+        while (name := _guarded(self._name, lambda: next(named, None))) is not None:
             start = self._at
-            yield key
+            yield name
             if self._at == start:
                 self._skip(_SKIPPED_LEVELS)
-            mark = self._peek()
-            self._at += 1
-            if mark == "}":
-                return
-            if mark != ",":
-                raise self._broken("a comma or the end of an object")
 
-    def value(self) -> object:
+    def value(self) -> Any:
         """The whole value at the cursor."""
-        return _guarded(self._name, self._decode)
+        return _guarded(self._name, super().value)
 
     def _skip(self, levels: int) -> None:
-        if levels and self._peek() == "{":
+        if levels and self.peek() == "{":
             for _ in self.names():
                 self._skip(levels - 1)
         else:
             self.value()
 
-    def _decode(self) -> object:
-        value: object
-        self._peek()
-        value, self._at = _DECODER.raw_decode(self._text, self._at)
-        return value
-
-    def _peek(self) -> str:
-        blank = _BLANK.match(self._text, self._at)
-        self._at = blank.end() if blank else self._at
-        return self._text[self._at : self._at + 1]
-
-    def _expect(self, mark: str) -> None:
-        if self._peek() != mark:
-            raise self._broken(repr(mark))
-        self._at += 1
-
-    def _broken(self, wanted: str) -> InputError:
-        return InputError(f"{self._name} is not valid JSON: {wanted} expected at character {self._at}")
+    def _more(self) -> bool:
+        return False
 
 
-def _guarded(name: str, decode: Callable[[], object]) -> object:
+def _guarded(name: str, decode: Callable[[], T]) -> T:
     try:
         return decode()
     except (ValueError, ArithmeticError, RecursionError) as error:

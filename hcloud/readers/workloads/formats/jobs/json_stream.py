@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from json import JSONDecodeError
 from typing import Any
 
 from hcloud.model.json_text import parsed_at
-from hcloud.readers.workloads.source import BLOCK, CheckedReader
+from hcloud.readers.workloads.source import BLOCK
 
 LONGEST = 1 << 26
 """Ours: characters of one value at most."""
@@ -21,8 +21,8 @@ class JsonStream:
     """A place in JSON text, of which only what is looked at is held. ValueError for what is no JSON, with its line and
     column in the file."""
 
-    def __init__(self, file: CheckedReader) -> None:
-        self._file = file
+    def __init__(self, read: Callable[[int], bytes], parse: Callable[[str, int], tuple[Any, int]] = parsed_at) -> None:
+        self._read, self._parse = read, parse
         self._decoder = codecs.getincrementaldecoder("utf-8")()
         self._text, self._at = "", 0
         self._line, self._column = 1, 1
@@ -48,7 +48,7 @@ class JsonStream:
         self.peek()
         while True:
             try:
-                found, end = parsed_at(self._text, self._at)
+                found, end = self._parse(self._text, self._at)
             except JSONDecodeError as error:
                 if len(self._text) - self._at >= longest or not self._more():
                     return error
@@ -103,7 +103,7 @@ class JsonStream:
         """Read on, as much as is held of a value again; whether there was more."""
         rest, gone = self._text[self._at :], self._text[: self._at]
         blocks, size = list[str](), 0
-        while size < max(BLOCK, len(rest)) and (block := self._file.read(BLOCK)):
+        while size < max(BLOCK, len(rest)) and (block := self._read(BLOCK)):
             blocks.append(self._decoded(block, "".join(blocks)))
             size += len(block)
         if not size:

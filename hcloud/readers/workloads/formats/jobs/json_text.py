@@ -100,7 +100,7 @@ def json_objects(source: TraceFile, key: str = "", progress: Progress | None = N
     number, more = 0, list[tuple[str, float]]()
     try:
         with source.open() as file:
-            for number, found in enumerate(_listed(JsonStream(file), key, more), 1):
+            for number, found in enumerate(_listed(JsonStream(file.read), key, more), 1):
                 if not isinstance(found, dict):
                     raise ValueError(f"job {number} is no object")
                 if progress is not None and number % _LOOK == 0:
