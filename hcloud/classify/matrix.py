@@ -118,11 +118,11 @@ def natural(name: str) -> tuple[tuple[int, str], ...]:
     return tuple((int(part), "") if part.isdecimal() else (-1, part) for part in parts)
 
 
-def matrix_of(profiles: Iterable[Profile], aspect: Aspect, reference: str = "") -> Matrix:
+def matrix_of(profiles: Iterable[Profile], aspect: Aspect) -> Matrix:
     """The matrix of everything measured of one aspect, rows by name and columns in natural order (resources in theirs).
 
-    Without a ``reference`` for performance it is the column measured of most applications, of those the last in
-    natural order, which is the largest where names end in a size (ours; Quasar §3.2 profiles on the high-end platform).
+    The reference of performance is the column measured of most applications, of those the last in natural order, which
+    is the largest where names end in a size (ours; Quasar §3.2 profiles on the high-end platform).
     Raises ValueError for two profiles of one name and for values that cannot be.
     """
     rows = sorted((p for p in profiles if p.entries.get(aspect)), key=lambda p: p.app)
@@ -136,14 +136,14 @@ def matrix_of(profiles: Iterable[Profile], aspect: Aspect, reference: str = "") 
         for column, measured in profile.entries[aspect].items():
             values[at, columns.index(column)] = measured.value
     rising = np.array([p.metric.rising for p in rows], np.bool_)
-    return Matrix(aspect, apps, columns, values, rising, _reference(aspect, counted, reference))
+    return Matrix(aspect, apps, columns, values, rising, _reference(aspect, counted))
 
 
 def _resource(name: str) -> tuple[tuple[int, str], ...]:
     return ((RESOURCES.index(name), ""),) if name in RESOURCES else ((len(RESOURCES), name),)
 
 
-def _reference(aspect: Aspect, counted: Mapping[str, int], wanted: str) -> str:
+def _reference(aspect: Aspect, counted: Mapping[str, int]) -> str:
     if aspect.is_interference or not counted:
         return ""
-    return wanted or max(counted, key=lambda column: (counted[column], natural(column)))
+    return max(counted, key=lambda column: (counted[column], natural(column)))

@@ -103,11 +103,6 @@ class SealedLines:
     size: int = 0
     sum: str = NO_SUM
 
-    @property
-    def torn(self) -> bool:
-        """Whether a last line was begun and not ended."""
-        return self.whole < self.size
-
 
 class DurableLines:
     """Lines of a file at a place, sealed as those of the journal of intents are: no line can be changed, left out or

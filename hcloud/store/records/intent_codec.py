@@ -47,11 +47,6 @@ class IntentLines:
     size: int
     sum: str
 
-    @property
-    def torn(self) -> bool:
-        """Whether a last line was begun and not ended, as a crash leaves it."""
-        return self.whole < self.size
-
 
 def head_content(head: Head) -> Mapping[str, object]:
     """What the first line says."""

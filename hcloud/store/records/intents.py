@@ -80,13 +80,6 @@ class PlacedJournal:
             lines = self._read()
         return () if lines is None else lines.entries
 
-    @property
-    def torn(self) -> bool:
-        """Whether a crash left a line that was begun and not ended; the next entry takes its place."""
-        with self._mutex:
-            lines = self._read()
-        return lines is not None and lines.torn
-
     def next_number(self) -> int:
         """A number that no intent has or had, another one each time."""
         with self._mutex:

@@ -33,8 +33,8 @@ def test_resources_keep_their_order() -> None:
 
 
 def test_less_is_better_counts_as_the_inverse() -> None:
-    rate = matrix_of([profile_of("a", Aspect.TYPES, {"x": 2.0, "y": 8.0})], Aspect.TYPES, "y")
-    times = matrix_of([profile_of("a", Aspect.TYPES, {"x": 4.0, "y": 1.0}, rising=False)], Aspect.TYPES, "y")
+    rate = matrix_of([profile_of("a", Aspect.TYPES, {"x": 2.0, "y": 8.0})], Aspect.TYPES)
+    times = matrix_of([profile_of("a", Aspect.TYPES, {"x": 4.0, "y": 1.0}, rising=False)], Aspect.TYPES)
     assert rate.transformed() == pytest.approx(times.transformed())
     assert rate.transformed()[0] == pytest.approx([np.log(0.25), 0.0])
     for made in (rate, times):
@@ -43,7 +43,7 @@ def test_less_is_better_counts_as_the_inverse() -> None:
 
 def test_a_row_without_its_reference_cannot_be_compared() -> None:
     profiles = [profile_of("a", Aspect.TYPES, {"x": 2.0}), profile_of("b", Aspect.TYPES, {"x": 2.0, "y": 3.0})]
-    made = matrix_of(profiles, Aspect.TYPES, "y")
+    made = replace(matrix_of(profiles, Aspect.TYPES), reference="y")
     assert np.isnan(made.transformed()[0]).all()
     assert made.without(["b"]).apps == ("a",)
 
