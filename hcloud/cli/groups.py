@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import datetime
-from functools import partial
+from functools import cached_property, partial
 from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_type_hints
 
@@ -118,27 +118,21 @@ class FormOfResult:
             screen()
 
 
-class TimeOfResult:
-    """The time a verb works at: what ``--now`` says, else the clock. A group of options has ``now``."""
-
-    now: str | None
-    at: datetime
-
-    def __post_init__(self) -> None:
-        """Read it first: one that cannot be read is refused before any work."""
-        object.__setattr__(self, "at", moment(self.now))
-
-
 @dataclass(frozen=True)
-class FormAndTime(FormOfResult, TimeOfResult):
+class FormAndTime(FormOfResult):
     """How a result is printed, and the time a verb works at."""
 
     now: Now = None
 
     def __post_init__(self) -> None:
-        """Read what is said of both first."""
-        FormOfResult.__post_init__(self)
-        TimeOfResult.__post_init__(self)
+        """Refuse a time that cannot be read before any work, too."""
+        super().__post_init__()
+        self.at  # noqa: B018
+
+    @cached_property
+    def at(self) -> datetime:
+        """What ``--now`` says, else the clock."""
+        return moment(self.now)
 
     def tell_result(
         self,

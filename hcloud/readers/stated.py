@@ -11,6 +11,7 @@ from typing import NamedTuple
 from hcloud.errors import InputError, Problem, UsageError, did_you_mean
 from hcloud.model.files import HEAD, check_sort, kind_of
 from hcloud.model.running.strategy import FORMAT_VERSION, Key, Mechanism, Parameter, ParameterOrigin, Value
+from hcloud.model.workload import JobKind
 from hcloud.readers.safe_yaml import load_yaml
 from hcloud.units import counted
 
@@ -177,6 +178,13 @@ class Stated:
             return float(value)
         self.note(f"{within}.{key}".lstrip("."), repr(value)[:60], wanted.allowed)
         return otherwise
+
+    def job_kind(self, content: object) -> JobKind:
+        """Batch or service; batch where nothing is stated or it cannot be."""
+        known = {kind.name.lower(): kind for kind in JobKind}
+        if content is not None and str(content) not in known:
+            self.note("kind", repr(content)[:60], " or ".join(known))
+        return known.get(str(content), JobKind.BATCH)
 
     def text(self, stated: Mapping[str, object], key: str, within: str = "") -> str:
         """A text that must not be empty."""

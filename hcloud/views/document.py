@@ -45,7 +45,7 @@ class Keys:
     def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         value: Schema = handler(core)["additionalProperties"]
         required = self.names if self.all_of_them else ()
-        return _closed(dict.fromkeys(self.names, value), required)
+        return closed(dict.fromkeys(self.names, value), required)
 
 
 class Part(BaseModel):
@@ -129,7 +129,7 @@ def _document_schema(kind: type[Document]) -> Schema:
     parts = schema.pop("$defs", {})
     own = _in_place(schema, parts)
     properties = {"format_version": {"const": FORMAT_VERSION}, "tool_version": TEXT, "generated_at": MOMENT}
-    return _closed({**properties, **own["properties"]}, (*properties, *own["required"]))
+    return closed({**properties, **own["properties"]}, (*properties, *own["required"]))
 
 
 class _AsDeclared(GenerateJsonSchema):
@@ -149,10 +149,10 @@ def _in_place(schema: Any, parts: Mapping[str, Schema]) -> Any:
         return _in_place(parts[schema["$ref"].rpartition("/")[2]], parts)
     if schema.get("additionalProperties", True) is not False:
         return {key: _in_place(value, parts) for key, value in schema.items() if key not in ("title", "default")}
-    return _closed({n: _in_place(s, parts) for n, s in schema["properties"].items()}, schema.get("required", ()))
+    return closed({n: _in_place(s, parts) for n, s in schema["properties"].items()}, schema.get("required", ()))
 
 
-def _closed(properties: Mapping[str, Schema], required: tuple[str, ...] | list[str]) -> Schema:
+def closed(properties: Mapping[str, Schema], required: tuple[str, ...] | list[str]) -> Schema:
     """An object with these properties and no other."""
     whole = {"type": "object", "properties": dict(properties), "required": list(required)}
     return {**whole, "additionalProperties": False}

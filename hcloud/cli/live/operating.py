@@ -17,7 +17,7 @@ NAMED = 5
 """Jobs that a warning names."""
 
 if TYPE_CHECKING:
-    from hcloud.cli.groups import TimeOfResult, ToldAt
+    from hcloud.cli.groups import Printed, ToldAt
     from hcloud.control.operating.fold import Fold
     from hcloud.live.operating.loop import OperatingLoop
     from hcloud.model.running.alternatives import CostComparison
@@ -82,7 +82,7 @@ def _tell_of_not_run(loop: OperatingLoop, terminal: Terminal, flags: str) -> Non
         terminal.warn(f"jobs of a file that cannot be read did not run: restore it, and {ways}. {loop.unread}")
 
 
-def compared_costs(directory: Path, loaded: Loaded, shown: TimeOfResult, *, at_end: bool) -> CostComparison:
+def compared_costs(directory: Path, loaded: Loaded, shown: ToldAt | Printed, *, at_end: bool) -> CostComparison:
     """What other strategies would have cost for the jobs so far, or for all of them."""
     from hcloud.live.clock import SystemClock
     from hcloud.usecases.live.operate_requests import JOURNAL

@@ -62,7 +62,7 @@ def load_app(path: Path | None, flags: Mapping[str, object]) -> App:
     plain = App(name="", kind=JobKind.BATCH, command=())
     app = App(
         name=stated.text(head, "name"),
-        kind=_kind(stated, head),
+        kind=stated.job_kind(head.get("kind")),
         command=_command(stated, head.get("command"), "command"),
         measure=_measure(stated, head.get("metric")),
         shape=_shape(stated, head.get("shape", {})),
@@ -94,14 +94,6 @@ def check_app(stated: Stated, app: App) -> None:
         stated.note("ready", "missing", "a service says when it serves: port, url or line")
     if app.limits.dollars is not None and app.limits.dollars_per_hour is None:
         stated.note("budget", "dollars without a price", "dollars_per_hour of this machine has to be stated, too")
-
-
-def _kind(stated: Stated, head: Mapping[str, object]) -> JobKind:
-    known = {k.name.lower(): k for k in JobKind}
-    given = str(head.get("kind", "batch"))
-    if given not in known:
-        stated.note("kind", repr(given)[:60], " or ".join(known))
-    return known.get(given, JobKind.BATCH)
 
 
 def _command(stated: Stated, content: object, where: str) -> tuple[str, ...]:

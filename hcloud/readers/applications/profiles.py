@@ -11,7 +11,6 @@ from pathlib import Path
 from hcloud.errors import InputError, Problem, UsageError, did_you_mean
 from hcloud.model.files import kind_of
 from hcloud.model.measured.profile import RESOURCES, Aspect, FailedMeasurement, Measured, Metric, Profile, size_of
-from hcloud.model.workload import JobKind
 from hcloud.readers.stated import Stated, read_document
 
 SUFFIXES = (".yaml", ".yml")
@@ -35,7 +34,7 @@ def load_profile(path: Path) -> Profile:
     head = stated.head(read_document(path, "profile"), TOP, OPTIONAL)
     profile = Profile(
         app=stated.text(head, "app"),
-        kind=_kind(stated, head.get("kind")),
+        kind=stated.job_kind(head.get("kind")),
         metric=_metric(stated, head.get("metric")),
         command=_texts(stated, head.get("command", []), "command"),
         entries=_entries(stated, head.get("entries", {})),
@@ -83,13 +82,6 @@ def _check_alone(app: str, path: Path, found: dict[str, Path]) -> None:
     if other != path:
         allowed = f"{other.name} is a profile of it, too; rename one, or move one file elsewhere"
         raise InputError(str(path), [Problem(str(path), "app", repr(app), allowed)])
-
-
-def _kind(stated: Stated, content: object) -> JobKind:
-    known = {k.name.lower(): k for k in JobKind}
-    if content is not None and str(content) not in known:
-        stated.note("kind", repr(content)[:60], " or ".join(known))
-    return known.get(str(content), JobKind.BATCH)
 
 
 def _metric(stated: Stated, content: object) -> Metric:

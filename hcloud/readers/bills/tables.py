@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,7 +26,7 @@ from hcloud.readers.bills.money import AmountError, numbers_of
 from hcloud.readers.bills.stored import column_at, is_text
 from hcloud.readers.bills.twice import IDENTITY, OWNER
 from hcloud.readers.workloads.findings import shown
-from hcloud.readers.workloads.source import HEAD_BYTES, TraceFile
+from hcloud.readers.workloads.source import HEAD_BYTES, CheckedReader, TraceFile
 from hcloud.readers.workloads.tables.delimited import Header, header_names
 
 _BLOCK, _ROWS = 2 << 20, 3 << 15
@@ -205,30 +205,46 @@ def _numbers(column: pa.Array, role: str) -> NDArray[np.float64]:
 
 
 def _delimited(file: BillFile) -> Iterator[pa.RecordBatch]:
-    reader, rows = file.source.open(), 0
     amounts = {*file.form.money, *file.form.numbers, *(role for role in file.names if role.startswith("quantity"))}
     types: dict[str, pa.DataType] = {}
     for role, name in file.names.items():
         plain_text = role in amounts or role == "resource" or role.startswith(IDENTITY)
         types.setdefault(name, pa.string() if plain_text else pa.dictionary(pa.int32(), pa.string()))
     included = list(dict.fromkeys(file.names.values()))
+    options = {
+        "read_options": arrow_csv.ReadOptions(use_threads=False, block_size=_block(), skip_rows=file.skip),
+        "parse_options": arrow_csv.ParseOptions(delimiter=file.delimiter),
+        "convert_options": arrow_csv.ConvertOptions(
+            column_types=types,
+            include_columns=included,
+            null_values=_NULLS,
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=True,
+        ),
+    }
+    allowed = "a line with as many cells as the header"
+    reader = yield from _streamed(file, lambda reader: arrow_csv.open_csv(reader, **options), _by_role, allowed)
+    if not file.source.packing and not _ends_a_line(file.source.path):
+        file.said[CUT] = 1
+    if reader.odd:
+        raise InputError(
+            f"{file.name}: holds NUL bytes or lone carriage returns", hint="export it again as CSV (UTF-8)"
+        )
+
+
+def _streamed(
+    file: BillFile,
+    opened: Callable[[CheckedReader], Iterable[pa.RecordBatch]],
+    named: Callable[[BillFile, pa.RecordBatch], pa.RecordBatch],
+    allowed: str,
+) -> Generator[pa.RecordBatch, None, CheckedReader]:
+    """The batches of a file of text, with columns that are ``named`` by their roles."""
+    reader, rows = file.source.open(), 0
     try:
         with reader:
-            stream = arrow_csv.open_csv(
-                reader,
-                read_options=arrow_csv.ReadOptions(use_threads=False, block_size=_block(), skip_rows=file.skip),
-                parse_options=arrow_csv.ParseOptions(delimiter=file.delimiter),
-                convert_options=arrow_csv.ConvertOptions(
-                    column_types=types,
-                    include_columns=included,
-                    null_values=_NULLS,
-                    strings_can_be_null=True,
-                    quoted_strings_can_be_null=True,
-                ),
-            )
-            for batch in stream:
+            for batch in opened(reader):
                 file.share = min(reader.raw.taken / max(file.source.size, 1), 1.0)
-                yield _by_role(file, batch)
+                yield named(file, batch)
                 rows += batch.num_rows
             file.digest = reader.digest()
     except MemoryError:
@@ -236,13 +252,8 @@ def _delimited(file: BillFile) -> Iterator[pa.RecordBatch]:
     except (pa.ArrowException, UnicodeDecodeError) as error:
         if reader.failure is not None:
             raise reader.failure from error
-        raise _broken(file, str(error), rows) from error
-    if not file.source.packing and not _ends_a_line(file.source.path):
-        file.said[CUT] = 1
-    if reader.odd:
-        raise InputError(
-            f"{file.name}: holds NUL bytes or lone carriage returns", hint="export it again as CSV (UTF-8)"
-        )
+        raise _broken(file, str(error), rows, allowed) from error
+    return reader
 
 
 def _block() -> int:
@@ -255,10 +266,8 @@ def _ends_a_line(path: Path) -> bool:
         return file.read(1) in b"\r\n"
 
 
-def _broken(
-    file: BillFile, said: str, rows: int, allowed: str = "a line with as many cells as the header"
-) -> InputError:
-    said = said.splitlines()[0].removeprefix("CSV parse error: ")
+def _broken(file: BillFile, said: str, rows: int, allowed: str) -> InputError:
+    said = said.splitlines()[0].removeprefix("CSV parse error: ").removeprefix("JSON parse error: ")
     line = _ROW.search(said)
     where = f"line {line[1]}" if line else f"after line {rows + 1}"
     return InputError(
@@ -299,20 +308,10 @@ def _json_lines(file: BillFile) -> Iterator[pa.RecordBatch]:
     options = arrow_json.ParseOptions(
         explicit_schema=pa.schema(list(_fields(tree))), unexpected_field_behavior="ignore"
     )
-    reader, rows = file.source.open(), 0
-    try:
-        with reader:
-            for batch in arrow_json.open_json(reader, arrow_json.ReadOptions(block_size=_block()), options):
-                file.share = min(reader.raw.taken / max(file.source.size, 1), 1.0)
-                yield _from_paths(file, batch)
-                rows += batch.num_rows
-            file.digest = reader.digest()
-    except MemoryError:
-        raise
-    except (pa.ArrowException, UnicodeDecodeError) as error:
-        if reader.failure is not None:
-            raise reader.failure from error
-        raise _broken(file, str(error).removeprefix("JSON parse error: "), rows, "an object a line") from error
+    blocks = arrow_json.ReadOptions(block_size=_block())
+    yield from _streamed(
+        file, lambda reader: arrow_json.open_json(reader, blocks, options), _from_paths, "an object a line"
+    )
 
 
 def _json_type(form: BillFormat, role: str) -> pa.DataType:

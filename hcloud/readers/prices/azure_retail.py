@@ -13,9 +13,8 @@ from decimal import Decimal
 
 from hcloud.catalog.book import PriceBook
 from hcloud.catalog.intake import PriceIntake, PriceRow, PriceSource, number
-from hcloud.errors import InputError
 from hcloud.model.catalog import OfferKey, Provider, PurchaseOption
-from hcloud.readers.prices.json_text import elements, load_json, members, word
+from hcloud.readers.prices.json_text import elements, members, paged, word
 from hcloud.units import HOURS_PER_YEAR
 
 _TERMS = {"1 Year": 1, "3 Years": 3, "5 Years": 5}
@@ -25,14 +24,9 @@ _PRICE_DIGITS = Decimal("1E-10")
 
 def read_azure_retail(text: str, source: PriceSource) -> PriceBook:
     """The book in one page (``{"Items": [...]}``) or an array of pages; raises InputError where there are no Items."""
-    document = load_json(text, source.name)
-    pages = elements(document) or [document]
-    if not any("Items" in members(page) for page in pages):
-        raise InputError(f"{source.name} has no Items")
     intake = PriceIntake(source)
-    for number_, page in enumerate(pages):
-        for index, item in enumerate(elements(members(page).get("Items"))):
-            _take_item(f"page {number_ + 1}, Items[{index}]", members(item), intake)
+    for address, item in paged(text, source.name, "Items"):
+        _take_item(address, item, intake)
     return intake.book()
 
 

@@ -16,7 +16,7 @@ from hcloud.catalog.book import PriceBook
 from hcloud.catalog.intake import PriceIntake, PriceRow, PriceSource, number
 from hcloud.errors import InputError
 from hcloud.model.catalog import InstanceType, OfferKey, Provider, PurchaseOption
-from hcloud.readers.prices.json_text import elements, load_json, members, word
+from hcloud.readers.prices.json_text import elements, members, paged, word
 
 USAGES = {
     "OnDemand": (PurchaseOption.ON_DEMAND, 0), "Preemptible": (PurchaseOption.SPOT, 0),
@@ -45,10 +45,7 @@ class Component:
 
 def read_gcp_skus(text: str, source: PriceSource) -> PriceBook:
     """The book of one page (``{"skus": [...]}``) or an array of pages; raises InputError where there are no SKUs."""
-    document = load_json(text, source.name)
-    pages = elements(document) or [document]
-    if not any("skus" in members(page) for page in pages):
-        raise InputError(f"{source.name} has no skus")
+    skus = paged(text, source.name, "skus")
     machines = [m for m in source.shapes.values() if m.provider == Provider.GCP]
     if not machines:
         raise InputError(
@@ -57,9 +54,8 @@ def read_gcp_skus(text: str, source: PriceSource) -> PriceBook:
         )
     intake = PriceIntake(source)
     prices: dict[Component, Decimal] = {}
-    for page_number, page in enumerate(pages):
-        for index, sku in enumerate(elements(members(page).get("skus"))):
-            _take_sku(f"page {page_number + 1}, skus[{index}]", members(sku), prices, intake)
+    for address, sku in skus:
+        _take_sku(address, sku, prices, intake)
     _compose(prices, machines, intake)
     return intake.book()
 

@@ -55,6 +55,19 @@ def word(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
+def paged(text: str, name: str, key: str) -> list[tuple[str, Mapping[str, object]]]:
+    """The objects under a key of one page (``{key: [...]}``) or an array of pages, each with its address; raises
+    InputError where no page has the key."""
+    document = load_json(text, name)
+    pages = list(map(members, elements(document) or [document]))
+    if not any(key in page for page in pages):
+        raise InputError(f"{name} has no {key}")
+    found = (
+        (number, at, item) for number, page in enumerate(pages, 1) for at, item in enumerate(elements(page.get(key)))
+    )
+    return [(f"page {number}, {key}[{at}]", members(item)) for number, at, item in found]
+
+
 class JsonCursor(JsonStream):
     """Walks the members of nested objects without building the whole document.
 

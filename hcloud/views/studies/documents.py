@@ -27,6 +27,7 @@ from hcloud.views.document import (
     Part,
     Schema,
     Text,
+    closed,
 )
 from hcloud.views.workloads.documents import WindowPart
 
@@ -269,13 +270,7 @@ class SimulationDocument(Document, title="hcloud simulate and compare"):
 
 def _spread(number: Schema) -> Schema:
     half = {"anyOf": [number, {"type": "null"}]}
-    properties = {"mean": number, "half": half}
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": ["mean", "half"],
-        "additionalProperties": False,
-    }
+    return closed({"mean": number, "half": half}, ("mean", "half"))
 
 
 _Figure = Annotated[
