@@ -1,11 +1,15 @@
-"""What several verbs share: how a result is printed, and what is said before a first simulation."""
+"""What several verbs share: what is said before a first simulation, and how pictures are drawn."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
     from hcloud.views.console import Terminal
+    from hcloud.views.page.drawn import Drawn
 
 
 def tell_first_use(terminal: Terminal, jobs: int | None = None) -> None:
@@ -15,3 +19,14 @@ def tell_first_use(terminal: Terminal, jobs: int | None = None) -> None:
 
     if (jobs is None or jobs > PLAIN_JOBS) and is_first_use(ENGINE):
         terminal.note("the simulator is compiled in the background, once; until then it runs more slowly")
+
+
+def draw(picture: Path | None, terminal: Terminal, make: Callable[[], Drawn], title: str = "") -> None:
+    """Draw to the file that is named, if one is, and say so."""
+    if picture is None:
+        return
+    from hcloud.views.pictures import save_drawn
+
+    with terminal.busy("drawing"):
+        save_drawn(make(), picture, title)
+    terminal.note(f"drawn to {picture}")

@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from pathlib import Path
 
 from hcloud.model.workload import DATES_FROM
 from hcloud.units import format_duration, format_span
@@ -14,7 +13,6 @@ from hcloud.views.lines import wrapped
 from hcloud.views.page.axes import Axis, area, axis, framed, key, short_number
 from hcloud.views.page.drawn import Drawn
 from hcloud.views.page.svg import LETTER, LINE, Canvas
-from hcloud.views.pictures import save_drawn
 
 _BLOCKS = " ▁▂▃▄▅▆▇█"
 _PEAK = "░"
@@ -190,11 +188,6 @@ def _moment(chart: SeriesChart, part: float) -> str:
     if span > 3 * 86_400:
         return f"{seconds / 86_400:.3g}d"
     return f"{seconds / 3600:.3g}h" if span > 3 * 3600 else f"{seconds / 60:.0f}min"
-
-
-def save_chart(chart: SeriesChart, path: Path) -> None:
-    """Save as PNG, SVG or self-contained HTML by the suffix; nothing is fetched from anywhere."""
-    save_drawn(series_picture(chart), path, chart.title)
 
 
 def series_picture(chart: SeriesChart) -> Drawn:

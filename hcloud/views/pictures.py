@@ -16,8 +16,10 @@ if TYPE_CHECKING:
 SUFFIXES = (".png", ".svg", ".html")
 
 
-def check_picture(path: Path) -> None:
-    """UsageError where a picture cannot be saved under that name: ask before long work."""
+def check_picture(path: Path | None) -> None:
+    """UsageError where a picture is asked for that cannot be saved under that name: ask before long work."""
+    if path is None:
+        return
     if path.suffix.lower() not in SUFFIXES:
         raise UsageError(f"{path}: the file name must end in {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}")
     check_place(path, "a picture", UsageError)
@@ -41,13 +43,15 @@ def check_folder(path: Path, suffix: str) -> None:
     check_folder_of(path)
 
 
-def save_drawn(drawn: Drawn, path: Path, title: str) -> None:
-    """Save a picture of a page as PNG, SVG or self-contained HTML by the suffix."""
+def save_drawn(drawn: Drawn, path: Path, title: str = "") -> None:
+    """Save a picture, under its own or another title, as PNG, SVG or self-contained HTML by the suffix; nothing is
+    fetched from anywhere."""
     from hcloud.views.page.drawn import standalone
     from hcloud.views.page.parts import Page, PageSection
     from hcloud.views.page.render import render
 
     check_picture(path)
+    title = title or drawn.title
     suffix = path.suffix.lower()
     if suffix == ".html":
         heading = drawn.title if drawn.title != title else "Picture"

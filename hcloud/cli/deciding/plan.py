@@ -26,7 +26,7 @@ from hcloud.cli.flags import (
 )
 from hcloud.cli.groups import PagePrinted, Verb
 from hcloud.cli.main import session
-from hcloud.cli.options import tell_first_use
+from hcloud.cli.options import draw, tell_first_use
 from hcloud.errors import DeniedByGuardError, UsageError
 from hcloud.usecases.asked import provider_named, refuse_beside_bill, refuse_unsimulated
 from hcloud.usecases.harvesting.asked import HarvestAsked
@@ -247,14 +247,13 @@ def _tell_changes(changes: ChangeSet, out: Path | None, shown: PagePrinted, term
 
 def _check_targets(out: Path | None, picture: Path | None) -> None:
     """Ask before long work whether its results can be written."""
+    from hcloud.views.pictures import check_picture
+
     if out is not None:
         from hcloud.store.plan_file import check_target
 
         check_target(out)
-    if picture is not None:
-        from hcloud.views.pictures import check_picture
-
-        check_picture(picture)
+    check_picture(picture)
 
 
 def _save(made: Plan, out: Path | None, picture: Path | None, terminal: Terminal) -> None:
@@ -265,11 +264,10 @@ def _save(made: Plan, out: Path | None, picture: Path | None, terminal: Terminal
         terminal.note(f"plan written to {out}")
     if picture is not None:
         from hcloud.views.deciding.plan_charts_costs import front_picture
-        from hcloud.views.pictures import save_drawn
 
-        assert made.operation is not None, "asked about before"
-        save_drawn(front_picture(made.operation), picture, f"{made.workload.name}: dollars and quality")
-        terminal.note(f"drawn to {picture}")
+        operation = made.operation
+        assert operation is not None, "asked about before"
+        draw(picture, terminal, lambda: front_picture(operation), f"{made.workload.name}: dollars and quality")
 
 
 def _print(made: Plan, shown: PagePrinted, terminal: Terminal, *, frontier: bool) -> None:

@@ -23,6 +23,7 @@ from hcloud.cli.flags import (
 )
 from hcloud.cli.groups import MarkdownPrinted, Verb
 from hcloud.cli.main import session
+from hcloud.cli.options import draw
 from hcloud.errors import DeniedByGuardError
 from hcloud.harvest.histories import Scaling
 from hcloud.usecases.asked import provider_named
@@ -109,6 +110,7 @@ def plan(
     from hcloud.usecases.harvesting.plan import harvest_plan
     from hcloud.usecases.workloads.sources import Flags, with_flags
     from hcloud.views.harvesting.documents import HarvestPlanDocument
+    from hcloud.views.harvesting.pictures import week_of
     from hcloud.views.harvesting.plan import harvest_plan_markdown, show_harvest_plan
     from hcloud.views.pictures import check_picture
 
@@ -121,16 +123,11 @@ def plan(
         divisible=None if divisible is None else divisible.value,
     )
     loaded = with_flags(load_config(file), flags)
-    if picture is not None:
-        check_picture(picture)
+    check_picture(picture)
     with terminal.progress(f"reading {util}", 1.0) as advance:
         found = interruptible(lambda: harvest_plan(use.request(util), loaded, at, advance))
     shown.tell_result(terminal, found, HarvestPlanDocument.of, show_harvest_plan, md=harvest_plan_markdown)
-    if picture is not None:
-        from hcloud.views.harvesting.pictures import save_week
-
-        save_week(found, picture)
-        terminal.note(f"drawn to {picture}")
+    draw(picture, terminal, lambda: week_of(found))
 
 
 @dataclass(frozen=True)
@@ -236,11 +233,11 @@ def replicas(
     from hcloud.store.placements import write_placement
     from hcloud.usecases.harvesting.replicas import ReplicaRequest, study_replicas
     from hcloud.views.harvesting.documents import HarvestReplicasDocument
+    from hcloud.views.harvesting.pictures import grid_drawn
     from hcloud.views.harvesting.replicas import replica_sections
     from hcloud.views.pictures import check_picture
 
-    if picture is not None:
-        check_picture(picture)
+    check_picture(picture)
     if out is not None:
         check_form(out, "a placement", ".jsonl", ".json")
     terminal = session(ctx).terminal
@@ -254,11 +251,7 @@ def replicas(
     if out is not None:
         count = write_placement(out, found.blocks, found.servers.names, found.sets)
         terminal.note(f"{count:,} sets of {systems[0]} written to {out}")
-    if picture is not None:
-        from hcloud.views.harvesting.pictures import save_grid
-
-        save_grid(found.study, picture)
-        terminal.note(f"drawn to {picture}")
+    draw(picture, terminal, lambda: grid_drawn(found.study))
     shown.tell_sections(terminal, found.study, HarvestReplicasDocument.of, replica_sections)
 
 

@@ -41,7 +41,7 @@ from hcloud.cli.flags import (
     Watchings,
     reader_keys,
 )
-from hcloud.cli.options import tell_first_use
+from hcloud.cli.options import draw, tell_first_use
 from hcloud.units import machines
 from hcloud.usecases.asked import provider_named
 
@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from hcloud.usecases.harvesting.idle import AskIdle
     from hcloud.usecases.studies.simulation import Study
     from hcloud.views.console import Terminal
+    from hcloud.views.page.drawn import Drawn
 
 
 class SimulatedWorkload(NamedTuple):
@@ -154,11 +155,9 @@ class SimulationFlags:
         from hcloud.usecases.studies.clusters import parse_loads
         from hcloud.usecases.studies.simulation import without_interference
         from hcloud.usecases.studies.sized import check_free_to_size, check_share
+        from hcloud.views.pictures import check_picture
 
-        if self.picture is not None:
-            from hcloud.views.pictures import check_picture
-
-            check_picture(self.picture)
+        check_picture(self.picture)
         loads = parse_loads(self.load)
         check_share(self.size_for, loads)
         if is_plan(workload):
@@ -210,13 +209,13 @@ class SimulationFlags:
 
     def drawn(self, comparison: StrategyComparison, terminal: Terminal) -> None:
         """The picture, where one is asked for."""
-        if self.picture is None:
-            return
-        from hcloud.views.studies.simulation_charts import save_pictures
 
-        with terminal.busy("drawing"):
-            save_pictures(comparison, self.picture)
-        terminal.note(f"drawn to {self.picture}")
+        def make() -> Drawn:
+            from hcloud.views.studies.simulation_charts import picture_of
+
+            return picture_of(comparison)
+
+        draw(self.picture, terminal, make)
 
     @property
     def _felt(self) -> bool:
@@ -227,20 +226,13 @@ class SimulationFlags:
         from hcloud.readers.configuration.config import load_config
         from hcloud.usecases.deciding.own_fleet import as_asked, open_planned, refuse_beside_a_plan, with_cloud
 
-        refuse_beside_a_plan(
-            [
-                ("--format", self.workload_format), ("--set", self.keys),
-                ("--columns", self.columns), ("--decimal", self.decimal), ("--provider", self.provider),
-                ("--region", self.region), ("--family", self.family), ("--vcpus", self.vcpus),
-                ("--profiles", self.profiles), ("--window", self.window), ("--price-ratio", self.price_ratio),
-                ("--pool", self.pool), ("--load", self.load), ("--divisible", self.divisible),
-            ]
-        )  # fmt: skip
+        refuse_beside_a_plan([*self._given, ("--load", self.load), ("--divisible", self.divisible)])
         found = open_planned(plan, with_cloud(load_config(self.file), self.cloud), at.date())
         return as_asked(found, self.seed, profiled=not self.unprofiled)
 
     def _traced(self, workload: str | None, at: datetime, load: float | None) -> Study:
         from hcloud.readers.configuration.config import load_config
+        from hcloud.usecases.studies.clusters import refuse_beside_a_cluster
         from hcloud.usecases.studies.journal import as_the_journal_says
         from hcloud.usecases.studies.simulation import SimulationRequest, clustered, open_study
         from hcloud.usecases.workloads.sources import Flags, with_flags
@@ -265,23 +257,19 @@ class SimulationFlags:
         )
         loaded = with_flags(loaded, found.flags)
         if (name := clustered(loaded)) is not None:
-            self._refuse_beside(name)
+            refuse_beside_a_cluster(name, self._given)
         study = open_study(loaded, asked, at.date())
         return replace(study, notes=(*study.notes, *found.notes))
 
-    def _refuse_beside(self, cluster: str) -> None:
-        """UsageError for flags that say what the scenario's own cluster says."""
-        from hcloud.usecases.studies.clusters import refuse_beside_a_cluster
-
-        refuse_beside_a_cluster(
-            cluster,
-            [
-                ("--format", self.workload_format), ("--set", self.keys), ("--columns", self.columns),
-                ("--decimal", self.decimal), ("--window", self.window), ("--provider", self.provider),
-                ("--region", self.region), ("--family", self.family), ("--vcpus", self.vcpus), ("--pool", self.pool),
-                ("--price-ratio", self.price_ratio), ("--profiles", self.profiles),
-            ],
-        )  # fmt: skip
+    @property
+    def _given(self) -> list[tuple[str, object]]:
+        """What is said of the workload and of where it runs, which plans and scenarios with clusters say themselves."""
+        return [
+            ("--format", self.workload_format), ("--set", self.keys), ("--columns", self.columns),
+            ("--decimal", self.decimal), ("--provider", self.provider), ("--region", self.region),
+            ("--family", self.family), ("--vcpus", self.vcpus), ("--profiles", self.profiles),
+            ("--window", self.window), ("--price-ratio", self.price_ratio), ("--pool", self.pool),
+        ]  # fmt: skip
 
 
 def is_plan(workload: str | None) -> bool:

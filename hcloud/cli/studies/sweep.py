@@ -30,7 +30,7 @@ from hcloud.cli.flags import (
 )
 from hcloud.cli.groups import Printed, Verb
 from hcloud.cli.main import session
-from hcloud.cli.options import tell_first_use
+from hcloud.cli.options import draw, tell_first_use
 from hcloud.errors import UsageError
 from hcloud.units import counted
 from hcloud.usecases.asked import provider_named
@@ -112,8 +112,7 @@ def sweep(
     terminal, at = session(ctx).terminal, shown.at
     if scheduler and engine is not EngineName.DASK:
         raise UsageError("--scheduler goes with --engine dask")
-    if picture is not None:
-        check_picture(picture)
+    check_picture(picture)
     if csv is not None:
         check_form(csv, "a table", ".csv")
         check_place(csv, "a table", UsageError)
@@ -155,10 +154,7 @@ def sweep(
         done = interruptible(work) if where.here else work()
     if csv is not None:
         write_shown(csv, view.sweep_csv(done))
-    if picture is not None:
-        with terminal.busy("drawing"):
-            view.save_sweep(done, picture)
-        terminal.note(f"drawn to {picture}")
+    draw(picture, terminal, lambda: view.sweep_picture(done))
     shown.tell_result(terminal, done, SweepDocument.of, view.show_sweep)
 
 

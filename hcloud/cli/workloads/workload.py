@@ -12,6 +12,7 @@ import typer
 from hcloud.cli.flags import TraceColumns, TraceDecimal, TraceWindow, reader_keys
 from hcloud.cli.groups import Printed, Verb
 from hcloud.cli.main import session
+from hcloud.cli.options import draw
 from hcloud.errors import UsageError
 from hcloud.readers.workloads.formats import FORMATS
 from hcloud.readers.workloads.options import WorkloadOptions
@@ -71,14 +72,13 @@ def show(
     """
     from hcloud.usecases.workloads.bills import names_bill
     from hcloud.usecases.workloads.workload import summarise
-    from hcloud.views.charts import save_chart
+    from hcloud.views.charts import series_picture
     from hcloud.views.pictures import check_picture
     from hcloud.views.workloads import documents
     from hcloud.views.workloads import workload as view
 
     terminal = session(ctx).terminal
-    if out is not None:
-        check_picture(out)
+    check_picture(out)
     request, every = _request(name, workload_format, reader_keys(keys, columns, decimal), seed, window), _step(step)
     if names_bill(request.name, request.format):
         _show_bill(request, out, shown, terminal)
@@ -86,25 +86,20 @@ def show(
     workload = _opened(request, terminal)
     with terminal.busy("adding up the demand"):
         summary = summarise(workload, every)
-        if out is not None:
-            save_chart(view.chart_of(summary), out)
-    if out is not None:
-        terminal.note(f"drawn to {out}")
+    draw(out, terminal, lambda: series_picture(view.chart_of(summary)))
     shown.tell_result(terminal, summary, documents.WorkloadDocument.of, view.show_summary, csv=documents.demand_csv)
 
 
 def _show_bill(request: WorkloadRequest, out: Path | None, shown: Printed, terminal: Terminal) -> None:
     from hcloud.model.bill_figures import figures_of
     from hcloud.usecases.workloads.bills import open_bill
-    from hcloud.views.charts import save_chart
+    from hcloud.views.charts import series_picture
     from hcloud.views.workloads import bills as view
     from hcloud.views.workloads.documents import BillDocument
 
     with terminal.progress(f"reading {request.name}", 1.0) as advance:
         figures = figures_of(open_bill(request.name, request.keys or {}, request.window, advance))
-    if out is not None:
-        save_chart(view.chart_of(figures.bill), out)
-        terminal.note(f"drawn to {out}")
+    draw(out, terminal, lambda: series_picture(view.chart_of(figures.bill)))
     shown.tell_result(terminal, figures, BillDocument.of, view.show_bill)
 
 

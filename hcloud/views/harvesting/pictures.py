@@ -3,22 +3,14 @@ and a week of a pool with what services use, what batch would have had of the id
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from hcloud.harvest.outcomes import ReplicaStudy
 from hcloud.harvest.results import HarvestPlan
 from hcloud.views.harvesting.replicas import row_name
 from hcloud.views.page.drawn import Drawn
 from hcloud.views.page.panels import WIDTH, Panel, PanelGroup, SeriesMark, panels
-from hcloud.views.pictures import save_drawn
 
 SERVICES, BATCH, IDLE, RESERVE = "services", "batch", "idle", "reserve"
 SPACE, TITLE = "space", "The grid of tenants"
-
-
-def save_grid(found: ReplicaStudy, path: Path) -> None:
-    """As PNG, SVG or HTML by the suffix."""
-    save_drawn(grid_drawn(found), path, TITLE)
 
 
 def grid_drawn(found: ReplicaStudy) -> Drawn:
@@ -41,12 +33,6 @@ def grid_drawn(found: ReplicaStudy) -> Drawn:
     )
     group = PanelGroup(rows, columns=side)
     return Drawn(TITLE, lambda width: panels([group], width, said), f"{TITLE}. {said}", "", WIDTH)
-
-
-def save_week(found: HarvestPlan, path: Path) -> None:
-    """As PNG, SVG or HTML by the suffix."""
-    drawn = week_of(found)
-    save_drawn(drawn, path, drawn.title)
 
 
 def week_of(found: HarvestPlan) -> Drawn:

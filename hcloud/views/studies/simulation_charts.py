@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from pathlib import Path
 
 from hcloud.sim.outcomes.comparison import RESERVED, ComparedStrategy, StrategyComparison, dollars_per_hour, kept_qos
 from hcloud.sim.outcomes.measure import WEEKS_A_TERM, Distribution, Measures
@@ -13,7 +12,6 @@ from hcloud.sim.outcomes.placed import DURATIONS
 from hcloud.units import counted
 from hcloud.views.page.drawn import Drawn
 from hcloud.views.page.panels import WIDTH, Panel, PanelGroup, PanelKind, SeriesMark, panels
-from hcloud.views.pictures import save_drawn
 
 _MOST_SERVERS = 100
 _WEEKS = (1, 2, 4, 8, 13, 20, 26, 30, 35, 40, 45, 52, 53, 60, 70, 80, 90, 104, 105, 130, 156)
@@ -26,14 +24,8 @@ _LOW = 150.0
 """The height of panels of which there is one a strategy."""
 
 
-def save_pictures(comparison: StrategyComparison, path: Path) -> None:
-    """Its panels in one picture, as PNG, SVG or HTML by the suffix."""
-    drawn = picture_of(comparison)
-    save_drawn(drawn, path, drawn.title)
-
-
 def picture_of(comparison: StrategyComparison) -> Drawn:
-    """The picture."""
+    """Its panels in one picture."""
     groups = list(_groups(comparison))
     name = comparison.workload_name
     seeds = counted(len(comparison.seeds), "seed")

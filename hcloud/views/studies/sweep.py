@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 from rich.text import Text
 
@@ -16,7 +15,6 @@ from hcloud.views.console import Terminal
 from hcloud.views.escaped import Written, csv_document
 from hcloud.views.page.drawn import Drawn
 from hcloud.views.page.panels import WIDTH, Panel, PanelGroup, SeriesMark, panels
-from hcloud.views.pictures import save_drawn
 from hcloud.views.tables import Figures
 
 SHOWN_ROWS = 60
@@ -92,12 +90,6 @@ def _pair(interval: Interval | None) -> tuple[str, str]:
     if interval is None:
         return "", ""
     return repr(interval.mean), "" if math.isnan(interval.half) else repr(interval.half)
-
-
-def save_sweep(sweep: Sweep, path: Path) -> None:
-    """Draw the sweep as PNG, SVG or self-contained HTML by the suffix."""
-    drawn = sweep_picture(sweep)
-    save_drawn(drawn, path, drawn.title)
 
 
 def sweep_picture(sweep: Sweep) -> Drawn:

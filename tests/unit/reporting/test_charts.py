@@ -19,13 +19,13 @@ from hcloud.views.charts import (
     axis_number,
     in_columns,
     resampled,
-    save_chart,
     series_picture,
     terminal_legend,
     terminal_series,
 )
 from hcloud.views.page.axes import axis, log_axis, short_number
 from hcloud.views.page.svg import LETTER, NARROW, WIDE
+from hcloud.views.pictures import save_drawn
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -112,14 +112,14 @@ def test_axis_numbers(value: float, text: str) -> None:
 @pytest.mark.slow
 def test_pictures_are_complete_and_local(tmp_path: Path) -> None:
     bad = chart([1.0, 2.0, 3.0], 1.5e9, title="</script><script>alert(1)</script>")
-    save_chart(bad, tmp_path / "a.png")
+    save_drawn(series_picture(bad), tmp_path / "a.png")
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
-    save_chart(bad, tmp_path / "a.svg")
+    save_drawn(series_picture(bad), tmp_path / "a.svg")
     svg = (tmp_path / "a.svg").read_text()
     assert "vCPUs in use" in svg
     assert "time (UTC)" in svg
     assert "<script>" not in svg
-    save_chart(bad, tmp_path / "a.html")
+    save_drawn(series_picture(bad), tmp_path / "a.html")
     page = (tmp_path / "a.html").read_text()
     assert "alert(1)</script>" not in page
     assert not re.search(r'<script|(src|href)="(?!data:|#)', page)
@@ -127,9 +127,9 @@ def test_pictures_are_complete_and_local(tmp_path: Path) -> None:
 
 def test_where_pictures_are_not_written(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"\.png, \.svg or \.html"):
-        save_chart(chart([1.0]), tmp_path / "a.pdf")
+        save_drawn(series_picture(chart([1.0])), tmp_path / "a.pdf")
     link = tmp_path / "b.png"
     link.symlink_to(tmp_path / "elsewhere.png")
     with pytest.raises(UsageError, match="symbolic link"):
-        save_chart(chart([1.0]), link)
+        save_drawn(series_picture(chart([1.0])), link)
     assert not (tmp_path / "elsewhere.png").exists()
