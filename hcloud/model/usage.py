@@ -25,7 +25,7 @@ class CommittedResources:
 
 @dataclass(frozen=True, slots=True)
 class CommitmentTerm:
-    """A bought term: covers and is charged for every hour h with ``start_hour`` <= h < ``end_hour``.
+    """A bought term: covers and is charged for every hour from ``start_hour`` on until ``offer.term_hours`` later.
 
     ``count`` is instances for reserved instances and reservations; for Google's committed use the number of times the
     shape of the offer's instance type, or ``resources`` where given; for savings plans dollars an hour; for flexible
@@ -48,11 +48,6 @@ class CommitmentTerm:
         if self.resources is not None and key.option is not PurchaseOption.COMMITTED_USE:
             raise ValueError(f"{key}: only committed use is bought in vCPUs and GiB")
         _require_amount(self.count, f"{key}: count")
-
-    @property
-    def end_hour(self) -> int:
-        """The first hour after the term."""
-        return self.start_hour + self.offer.term_hours
 
     @property
     def scope_zone(self) -> str:

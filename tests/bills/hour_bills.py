@@ -95,9 +95,13 @@ class _Matching:
         return tuple(i for i, c in enumerate(self.commitments) if is_active(c, hour))
 
 
+def _end(commitment: CommitmentTerm) -> int:
+    return commitment.start_hour + commitment.offer.term_hours
+
+
 def is_active(commitment: CommitmentTerm, hour: int) -> bool:
     """Whether a term runs in that hour."""
-    return commitment.start_hour <= hour < commitment.end_hour
+    return commitment.start_hour <= hour < _end(commitment)
 
 
 def bill_hour(usages: Iterable[Usage], commitments: Iterable[CommitmentTerm], book: PriceBook, hour: int) -> HourBill:
@@ -178,7 +182,7 @@ def _tally(matching: _Matching, hours: Sequence[Sequence[Usage]], first: int) ->
 
 def _next_change(commitments: Sequence[CommitmentTerm], hour: int) -> float:
     """The next hour in which a term starts or ends."""
-    edges = (edge for c in commitments for edge in (c.start_hour, c.end_hour) if edge > hour)
+    edges = (edge for c in commitments for edge in (c.start_hour, _end(c)) if edge > hour)
     return min(edges, default=float("inf"))
 
 
@@ -244,7 +248,7 @@ def _commitment_lines(matching: _Matching, tally: _Tally, first: int, end: int) 
     for index, commitment in enumerate(matching.commitments):
         offer, hours = (
             whole_offer(commitment, matching.book),
-            max(0, min(end, commitment.end_hour) - max(first, commitment.start_hour)),
+            max(0, min(end, _end(commitment)) - max(first, commitment.start_hour)),
         )
         offered = tally.offered[index]
         lines.append(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,7 +25,7 @@ from hcloud.readers.bills.money import AmountError, numbers_of
 from hcloud.readers.bills.stored import column_at, is_text
 from hcloud.readers.bills.twice import IDENTITY, OWNER
 from hcloud.readers.workloads.findings import shown
-from hcloud.readers.workloads.source import HEAD_BYTES, CheckedReader, TraceFile
+from hcloud.readers.workloads.source import HEAD_BYTES, CheckedReader, TraceFile, parquet_errors
 from hcloud.readers.workloads.tables.delimited import Header, header_names
 
 _BLOCK, _ROWS = 2 << 20, 3 << 15
@@ -92,7 +91,7 @@ def schema_names(source: TraceFile) -> Header:
         return Header(_json_names(source), JSON)
     if not source.head.startswith(b"PAR1"):
         return header_names(source)
-    with _damage(source):
+    with parquet_errors(source.name):
         return Header(list(_leaves(parquet.read_schema(source.path))), "")
 
 
@@ -281,7 +280,7 @@ def _by_role(file: BillFile, batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _parquet(file: BillFile) -> Iterator[pa.RecordBatch]:
-    with _damage(file.source):
+    with parquet_errors(file.name):
         file.digest = file.source.digest()
         schema = parquet.read_schema(file.source.path)
         texts = [n for n in file.names.values() if n in schema.names and is_text(schema.field(n).type)]
@@ -343,13 +342,3 @@ def _from_paths(file: BillFile, batch: pa.RecordBatch) -> pa.RecordBatch:
         except InputError as error:
             raise InputError(f"{file.name}: column {path} {error}") from None
     return pa.record_batch(columns, list(file.names))
-
-
-@contextmanager
-def _damage(source: TraceFile) -> Iterator[None]:
-    try:
-        yield
-    except MemoryError:
-        raise
-    except (pa.ArrowException, OSError) as error:
-        raise InputError(f"{source.name}: damaged Parquet file: {str(error).splitlines()[0][:300]}") from error

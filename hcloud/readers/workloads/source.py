@@ -338,3 +338,16 @@ def _file_errors(path: Path, name: str) -> Iterator[None]:
         raise FileError.of(error, name, "read") from error
     except ValueError as error:
         raise InputError(f"{name}: {error}") from error
+
+
+@contextmanager
+def parquet_errors(name: str) -> Iterator[None]:
+    """What Arrow says of a damaged file as an InputError that names it."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except MemoryError:  # Arrow's own is one of its exceptions, too
+        raise
+    except (pa.ArrowException, OSError) as error:
+        raise InputError(f"{name}: damaged Parquet file: {str(error).splitlines()[0][:300]}") from error

@@ -502,3 +502,15 @@ def test_a_duration_of_many_blanks_is_refused_at_once(between: str, tmp_path: Pa
     with pytest.raises(InputError, match="line 3, column duration"):
         read_workload(path)
     assert time.process_time() - began < 2
+
+
+def test_a_limit_of_memory_is_not_told_as_a_damaged_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "jobs.parquet"
+    parquet.write_table(pa.table({"submit": [1.0], "duration": [1.0]}), path)
+
+    def out_of_memory(*_: object) -> None:
+        raise pa.ArrowMemoryError("malloc of size 64 failed")
+
+    monkeypatch.setattr(parquet, "ParquetFile", out_of_memory)
+    with pytest.raises(MemoryError):
+        read_workload(path)

@@ -27,7 +27,7 @@ from hcloud.readers.workloads.formats.jobs.stated_units import in_units_said, to
 from hcloud.readers.workloads.identity import Hashes, identity_hashes, suspicious
 from hcloud.readers.workloads.meanings import called_columns
 from hcloud.readers.workloads.options import WorkloadOptions
-from hcloud.readers.workloads.source import TraceFile
+from hcloud.readers.workloads.source import TraceFile, parquet_errors
 from hcloud.readers.workloads.tables.clock import PAIRS
 from hcloud.readers.workloads.tables.columns import Column, Sink, SuspectError, ticks_of
 from hcloud.readers.workloads.tables.delimited import Progress, check_header, renamed
@@ -101,15 +101,12 @@ def _is_number(stored: pa.DataType) -> bool:
 @contextmanager
 def opened(source: TraceFile) -> Iterator[parquet.ParquetFile]:
     """The Parquet file; damage met anywhere while it is read is an InputError."""
-    try:
-        with parquet.ParquetFile(source.path) as file:
-            groups = [file.metadata.row_group(i) for i in range(file.metadata.num_row_groups)]
-            widest = max((group.total_byte_size for group in groups), default=0)
-            if widest > _WIDEST_GROUP:
-                raise InputError(f"{source.name}: a row group expands to more than {_WIDEST_GROUP:,} bytes")
-            yield file
-    except (pa.ArrowException, OSError) as error:
-        raise InputError(f"{source.name}: damaged Parquet file: {str(error).splitlines()[0]}") from error
+    with parquet_errors(source.name), parquet.ParquetFile(source.path) as file:
+        groups = [file.metadata.row_group(i) for i in range(file.metadata.num_row_groups)]
+        widest = max((group.total_byte_size for group in groups), default=0)
+        if widest > _WIDEST_GROUP:
+            raise InputError(f"{source.name}: a row group expands to more than {_WIDEST_GROUP:,} bytes")
+        yield file
 
 
 def read_columns(
