@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any, overload
 
@@ -57,6 +58,11 @@ def spelled(text: str) -> str:
 def check_characters(document: object) -> None:
     """ValueError where a text in a document holds half a character, which JSON can spell and nothing can write."""
     json.dumps(document, ensure_ascii=False).encode()
+
+
+def closed(properties: Mapping[str, object], required: Iterable[str]) -> dict[str, Any]:
+    """The schema of an object with these properties and no other."""
+    return {"type": "object", "properties": dict(properties), "required": list(required), "additionalProperties": False}
 
 
 def said(error: Exception) -> str:

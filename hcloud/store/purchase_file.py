@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast
 from hcloud.errors import InputError
 from hcloud.model.checked import check_version, form_of, problems_of
 from hcloud.model.holdings.purchase import PurchasePlan
-from hcloud.model.json_text import DIALECT, parsed, written
+from hcloud.model.json_text import DIALECT, closed, parsed, written
 from hcloud.planning.purchases.gates import check_items
 from hcloud.store.files.looked_at import check_file
 from hcloud.store.files.looked_at import check_target as check_replaced
@@ -37,16 +37,13 @@ def purchase_schema() -> Mapping[str, object]:
     content = form_of(PurchasePlan).json_schema(mode="serialization")
     properties = content["properties"]
     head = {name: properties.pop(name) for name in _HEAD}
-    plan = {"type": "object", "properties": properties, "required": sorted(properties), "additionalProperties": False}
+    plan = closed(properties, sorted(properties))
     return {
         "$schema": DIALECT,
         "title": "hcloud purchase plan",
         "description": content["description"],
         "$defs": content["$defs"],
-        "type": "object",
-        "properties": {**head, "purchase_plan": plan},
-        "required": [*_HEAD, "purchase_plan"],
-        "additionalProperties": False,
+        **closed({**head, "purchase_plan": plan}, [*_HEAD, "purchase_plan"]),
     }
 
 

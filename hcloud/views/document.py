@@ -20,7 +20,7 @@ from pydantic import (
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import CoreSchema
 
-from hcloud.model.json_text import DIALECT, FORMAT_VERSION, head, stamp
+from hcloud.model.json_text import DIALECT, FORMAT_VERSION, closed, head, stamp
 from hcloud.units import cents, plain, rate
 
 Schema = dict[str, Any]
@@ -150,12 +150,6 @@ def _in_place(schema: Any, parts: Mapping[str, Schema]) -> Any:
     if schema.get("additionalProperties", True) is not False:
         return {key: _in_place(value, parts) for key, value in schema.items() if key not in ("title", "default")}
     return closed({n: _in_place(s, parts) for n, s in schema["properties"].items()}, schema.get("required", ()))
-
-
-def closed(properties: Mapping[str, Schema], required: tuple[str, ...] | list[str]) -> Schema:
-    """An object with these properties and no other."""
-    whole = {"type": "object", "properties": dict(properties), "required": list(required)}
-    return {**whole, "additionalProperties": False}
 
 
 def choice_of(words: Iterable[str]) -> WithJsonSchema:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from hcloud.errors import InputError, UsageError, did_you_mean
 from hcloud.harvest.tasks.dags import Dag, Vertex, in_order
-from hcloud.model.json_text import DIALECT, parsed
+from hcloud.model.json_text import DIALECT, closed, parsed
 from hcloud.model.running.job_graph import GraphVertex, JobGraph, task_name
 from hcloud.readers.job_fields import DEFAULT_MEMORY_MIB, FieldError, command_words, identity
 from hcloud.readers.stated import NumberWanted, Stated
@@ -57,17 +57,13 @@ def dags_schema() -> Mapping[str, object]:
     }
     job = {
         "id": text,
-        "vertices": {"type": "array", "minItems": 1, "items": _strict(vertex, ("name", "tasks", "seconds"))},
+        "vertices": {"type": "array", "minItems": 1, "items": closed(vertex, ("name", "tasks", "seconds"))},
         "app": {**text, "description": "for hcloud operate: the jobs with the same one are runs of one application"},
         "submit": {**number(MOST_SECONDS), "description": "for hcloud operate: seconds after its start; 0 if absent"},
     }
-    jobs = {"type": "array", "minItems": 1, "maxItems": MOST_JOBS, "items": _strict(job, _JOB)}
+    jobs = {"type": "array", "minItems": 1, "maxItems": MOST_JOBS, "items": closed(job, _JOB)}
     head = {"format_version": {"type": "string", "pattern": "^1[.]"}, "jobs": jobs}
-    return {"$schema": DIALECT, "title": "Batch jobs as graphs of tasks", **_strict(head, ("jobs",))}
-
-
-def _strict(properties: Mapping[str, object], required: Sequence[str]) -> dict[str, object]:
-    return {"type": "object", "properties": dict(properties), "required": list(required), "additionalProperties": False}
+    return {"$schema": DIALECT, "title": "Batch jobs as graphs of tasks", **closed(head, ("jobs",))}
 
 
 def read_dags(path: Path, *, is_live: bool = False) -> tuple[Dag, ...]:

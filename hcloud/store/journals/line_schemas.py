@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from hcloud.model.json_text import DIALECT
+from hcloud.model.json_text import DIALECT, closed
 from hcloud.model.running.decision import DecisionAction
 from hcloud.store.journals.decisions import UNBOUNDED
 from hcloud.store.journals.events import CORES, EVENT_KEYS, FORMS, INSTANCE, MEMORY, REFUSED, TIME, Schema
@@ -24,19 +24,19 @@ def told_schema(names: Iterable[str]) -> Schema:
     """A line of the file of events that another scheduler writes (see hcloud.store.exchange): its time may be left out,
     and that an attempt has ended because it was to stop is told there only."""
     lines = [_event_line(name, without=_PARTS, usual=("at",)) for name in names if name in FORMS]
-    stopped = _closed({"at": _TIME, "event": {"const": "stopped"}, **_ATTEMPT}, ["event", *_ATTEMPT])
+    stopped = closed({"at": _TIME, "event": {"const": "stopped"}, **_ATTEMPT}, ["event", *_ATTEMPT])
     return {"$schema": DIALECT, "title": "an event, a line of events.jsonl", "oneOf": [*lines, stopped]}
 
 
 def _event_line(name: str, without: Sequence[str] = (), usual: Sequence[str] = ()) -> Schema:
     keys, form = [key for key in EVENT_KEYS[name] if key not in without], FORMS[name]
     needed = [key for key in keys if key == "event" or (form.keys[key].usual is REFUSED and key not in usual)]
-    return _closed({key: {"const": name} if key == "event" else form.keys[key].schema for key in keys}, needed)
+    return closed({key: {"const": name} if key == "event" else form.keys[key].schema for key in keys}, needed)
 
 
 def decision_schema() -> Schema:
     """A line that tells of a decision."""
-    line = _closed(
+    line = closed(
         {
             "at": _TIME,
             "decision": {"enum": [action.value for action in DecisionAction]},
@@ -72,7 +72,7 @@ _PARTS = ("pieces", "after")
 def order_schema() -> Schema:
     """A line of the file of orders (see hcloud.store.exchange)."""
     lines = [
-        _closed({"at": _TIME, "order": {"const": name}, **keys}, ["at", "order", *keys])
+        closed({"at": _TIME, "order": {"const": name}, **keys}, ["at", "order", *keys])
         for name, keys in _ORDERS.items()
     ]
     return {"$schema": DIALECT, "title": "an order, a line of orders.jsonl", "oneOf": lines}
@@ -82,7 +82,7 @@ def advice_schema() -> Schema:
     """A line that recommends commitments (see hcloud.model.running.note.CommitmentsAdvised); dollars are texts."""
     dollars: Schema = {"type": "string", "pattern": r"^-?\d+(\.\d+)?$"}
     texts: Schema = {"type": "array", "items": _TEXT}
-    line = _closed(
+    line = closed(
         {
             "at": _TIME,
             "note": {"const": "advice"},
@@ -100,7 +100,3 @@ def advice_schema() -> Schema:
         ["at", "note", "seconds"],
     )
     return {"$schema": DIALECT, "title": "what to commit to by the demand of live work", **line}
-
-
-def _closed(properties: Schema, required: list[str]) -> Schema:
-    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, WithJsonSchema
 
+from hcloud.model.json_text import closed
 from hcloud.sim.outcomes.comparison import WEEKS, Cell
 from hcloud.sim.outcomes.interval import Interval
 from hcloud.sim.outcomes.watched import WatchMeasures
@@ -27,7 +28,6 @@ from hcloud.views.document import (
     Part,
     Schema,
     Text,
-    closed,
 )
 from hcloud.views.workloads.documents import WindowPart
 
