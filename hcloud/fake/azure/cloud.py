@@ -38,17 +38,11 @@ GROUP = f"{SUBSCRIPTION}/resourceGroups/{{group}}"
 METRICS = f"{GROUP}/providers/{MACHINES}/{{name}}/providers/Microsoft.Insights/metrics"
 IMAGES = "Microsoft.Compute/locations/publishers/artifacttypes/offers/skus/versions/read"
 DIAGNOSTICS = "RetrieveBootDiagnosticsData"
-CAPACITY_GROUPS = "Microsoft.Compute/capacityReservationGroups"
 _PLAIN = {
     NETWORKS: "VirtualNetworks",
     INTERFACES: "NetworkInterfaces",
     ADDRESSES: "PublicIPAddresses",
     DISKS: "Disks",
-    CAPACITY_GROUPS: "CapacityReservationGroups",
-}
-_NESTED = {
-    (NETWORKS, "subnets"): "Subnets",
-    (CAPACITY_GROUPS, "capacityReservations"): "CapacityReservations",
 }
 
 
@@ -125,10 +119,9 @@ def _resources(estate: Estate, operations: AzureOperations) -> Iterator[AzureRou
         name = "ListByResourceGroup" if "Compute" in kind else "List"
         yield route("GET", f"{GROUP}/providers/{kind}", f"{prefix}_{name}", plain.listed)
         yield from _plain(f"{GROUP}/providers/{kind}/{{name}}", prefix, plain)
-    for (kind, child), prefix in _NESTED.items():
-        plain = Plain(estate, operations, f"{kind}/{child}")
-        yield route("GET", f"{GROUP}/providers/{kind}/{{parent}}/{child}", f"{prefix}_List", plain.listed)
-        yield from _plain(f"{GROUP}/providers/{kind}/{{parent}}/{child}/{{name}}", prefix, plain)
+    subnets, home = Plain(estate, operations, f"{NETWORKS}/subnets"), f"{GROUP}/providers/{NETWORKS}/{{parent}}/subnets"
+    yield route("GET", home, "Subnets_List", subnets.listed)
+    yield from _plain(f"{home}/{{name}}", "Subnets", subnets)
     yield from _plain(f"{SUBSCRIPTION}/resourceGroups/{{name}}", "ResourceGroups", Plain(estate, operations, GROUPS))
 
 
