@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from fnmatch import fnmatchcase
-
-from hcloud.fake.aws.world import Ask, DenialError, Wire
+from hcloud.fake.aws.world import Ask, DenialError, Wire, by_column
 from hcloud.model.catalog import InstanceType
 
 OFFERINGS_PAGE = 1000
@@ -20,17 +18,8 @@ def describe_instance_type_offerings(ask: Ask) -> Wire:
         for t in ask.world.shop.types_of(ask.region)
         for place in places
     ]
-    page, token = ask.page(_filtered(ask, rows, {"instance-type": "InstanceType", "location": "Location"}))
+    page, token = ask.page(ask.filtered(rows, by_column({"instance-type": "InstanceType", "location": "Location"})))
     return {"InstanceTypeOfferings": page, "NextToken": token}
-
-
-def _filtered(ask: Ask, rows: list[Wire], columns: dict[str, str]) -> list[Wire]:
-    for each in ask.wire.get("Filters", []):
-        column = columns.get(str(each.get("Name")))
-        if column is None:
-            raise DenialError("InvalidParameterValue", f"The filter '{each.get('Name')}' is invalid")
-        rows = [r for r in rows if any(fnmatchcase(str(r[column]), str(v)) for v in each.get("Values", []))]
-    return rows
 
 
 def describe_instance_types(ask: Ask) -> Wire:
