@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
@@ -17,7 +16,7 @@ from hcloud.fake.aws.wire import Asking, parameters, refuse, understand, write
 from hcloud.fake.aws.world import ACCOUNT, Ask, AwsWorld, DenialError, Wire, denial_of
 from hcloud.fake.faults import FaultKind, FaultPlan, FaultRule, InterceptedRequest
 from hcloud.fake.ledger import Rented
-from hcloud.fake.server import NONSENSE, HttpAnswer, Received
+from hcloud.fake.server import HttpAnswer, Received, answered_after, answered_before
 from hcloud.fake.world import NewMachine
 
 ELSEWHERE = "http://203.0.113.1/"
@@ -110,10 +109,8 @@ class FakeAws(AwsWorld):
         except DenialError as denial:
             return refuse(asking, denial), denial.code, False
         acted = asked.mutating and answer.status < 400
-        if rule is not None and rule.answer is FaultKind.DROPPED_AFTER:
-            return HttpAnswer(dropped=True), rule.answer, acted
-        if rule is not None and rule.answer is FaultKind.NONSENSE:
-            return nonsense(rule.code, answer), rule.answer, acted
+        if (found := answered_after(rule, answer)) is not answer and rule is not None:
+            return found, rule.answer, acted
         return answer, "ok" if answer.status < 400 else str(answer.status), acted
 
     def _refused(
@@ -121,12 +118,8 @@ class FakeAws(AwsWorld):
     ) -> tuple[HttpAnswer, str, bool] | None:
         """The answer to a request that is not carried out, for a fault or for its role."""
         if rule is not None:
-            if rule.answer is FaultKind.DROPPED_BEFORE:
-                return HttpAnswer(dropped=True), rule.answer, False
-            if rule.answer is FaultKind.NONSENSE_BEFORE:
-                return nonsense(rule.code, HttpAnswer(body=b"<a/>" * 9)), rule.answer, False
-            if rule.answer is FaultKind.REDIRECT:
-                return HttpAnswer(307, b"", {"location": rule.code or ELSEWHERE}), rule.answer, False
+            if (early := answered_before(rule, ELSEWHERE)) is not None:
+                return early, rule.answer, False
             denial = denial_of(rule.answer, asking.service, rule.code, rule.retry_after)
             if denial is not None:
                 return refuse(asking, denial), rule.answer, False
@@ -185,18 +178,6 @@ def _as_rules_see_it(asking: Asking) -> InterceptedRequest:
         instance_type=form.get("InstanceType", ""),
         zone=form.get("Placement.AvailabilityZone", ""),
     )
-
-
-def nonsense(kind: str, answer: HttpAnswer) -> HttpAnswer:
-    """An answer that nobody can read; ``kind`` says in which way."""
-    page = {"content-type": "text/html"}
-    return {
-        "html": HttpAnswer(200, b"<html><body>It works!</body></html>", page),
-        "truncated": replace(answer, body=answer.body[: len(answer.body) // 2]),
-        "empty": HttpAnswer(200, b"", page),
-        "json": HttpAnswer(200, b'{"ok": true}', {"content-type": "application/json"}),
-        "gzip": HttpAnswer(200, gzip.compress(answer.body)[:-9] + b"???", {"content-encoding": "gzip"}),
-    }.get(kind, HttpAnswer(502, NONSENSE, page))
 
 
 def edited(world: AwsWorld, change: Mapping[str, object]) -> dict[str, object]:

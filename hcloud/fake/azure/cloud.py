@@ -30,7 +30,7 @@ from hcloud.fake.azure.virtual_machines import POWER, VirtualMachines, resize, r
 from hcloud.fake.azure.wire import ArmRequest, Document, Refused, after, before, branch, listed, text
 from hcloud.fake.faults import FaultKind, FaultPlan, FaultRule, InterceptedRequest
 from hcloud.fake.ledger import Rented
-from hcloud.fake.server import HttpAnswer, Received, json_answer
+from hcloud.fake.server import HttpAnswer, Received, json_answer, principal_of
 
 Handler = Callable[[ArmRequest], HttpAnswer]
 SUBSCRIPTION = "/subscriptions/{subscription}"
@@ -162,9 +162,6 @@ def _lists(lists: Lists, operations: AzureOperations) -> Iterator[AzureRoute]:
         yield route("GET", f"{under}/operationResults/{{number}}", "Operations_Get", operations.result, right)
 
 
-PRINCIPAL_HEADER = "x-hcloud-principal"
-
-
 class FakeAzure(Estate):
     """Implements hcloud.fake.server.FakeCloud. ``scheme`` is what its own addresses in answers begin with.
 
@@ -250,7 +247,7 @@ class FakeAzure(Estate):
             headers=received.headers,
             body=_body(received, rule),
             now=self.clock.now(),
-            principal=_principal(received),
+            principal=principal_of(received),
             base=f"{self.scheme}://{received.headers.get('host', '127.0.0.1')}",
             rule=rule,
         )
@@ -301,12 +298,6 @@ def _ruled(route: AzureRoute, asked: ArmRequest) -> InterceptedRequest:
     location = text(asked.body, "location").lower()
     zone = f"{location}-{zones[0]}" if zones else location
     return InterceptedRequest(route.operation, route.mutating, asked.principal, type_name, zone)
-
-
-def _principal(received: Received) -> str:
-    """Whose request it is: the bearer token stands for a role, and a header where no token is sent."""
-    kind, _, token = received.headers.get("authorization", "").partition(" ")
-    return token if kind.lower() == "bearer" and token else received.headers.get(PRINCIPAL_HEADER, "")
 
 
 def _body(received: Received, rule: FaultRule | None) -> Document:

@@ -9,14 +9,13 @@ from hcloud.fake.faults import FaultKind, FaultRule, InterceptedRequest
 from hcloud.fake.gcp import bill, documents, instances, listing, monitoring, purchases
 from hcloud.fake.gcp.catalog import region_of
 from hcloud.fake.gcp.operations import LONGEST_WAIT_SECONDS, check_request_id
-from hcloud.fake.gcp.wire.refusals import RefusalError, after_acting, before_acting, forbidden, unknown_resource
+from hcloud.fake.gcp.wire.refusals import RefusalError, before_acting, forbidden, unknown_resource
 from hcloud.fake.gcp.wire.routes import find_route
 from hcloud.fake.gcp.world import GcpRequest, GcpWorld
 from hcloud.fake.ledger import Rented
-from hcloud.fake.server import HttpAnswer, Received, json_answer
+from hcloud.fake.server import HttpAnswer, Received, answered_after, json_answer, principal_of
 from hcloud.fake.world import NewMachine
 
-PRINCIPAL_HEADER = "x-hcloud-principal"
 PUBLIC = ("images.getFromFamily",)
 """What is asked of other projects, too."""
 Handler = Callable[[GcpWorld, GcpRequest], dict[str, object]]
@@ -58,7 +57,7 @@ class FakeGoogle(GcpWorld):
         route = find_route(received.method, received.path)
         if route is None:
             return unknown_resource(received.path).answer()
-        call = GcpRequest(route, received.path, received.query, received.body, principal(received.headers))
+        call = GcpRequest(route, received.path, received.query, received.body, principal_of(received))
         asked = _asked(call)
 
         def wait(rule: FaultRule | None) -> None:
@@ -66,7 +65,7 @@ class FakeGoogle(GcpWorld):
             self._dawdle(call)
 
         answer = self.serve(asked, lambda _: (*self._outcome(call, asked), call.acted), wait)
-        return after_acting(call.rule, answer)
+        return answered_after(call.rule, answer)
 
     def edit(self, change: Mapping[str, object]) -> object:
         """What a person does behind hcloud's back; machines go by zone/name, or by name alone."""
@@ -150,12 +149,6 @@ class FakeGoogle(GcpWorld):
         kind, spot = str(change["launch"]), bool(change.get("spot"))
         detail: dict[str, object] = {"name": name, "number": number, "by_hand": True, "region": region_of(zone)}
         return self.rent(NewMachine(f"{zone}/{name}", kind, zone, spot, tags, "", "a person", detail))
-
-
-def principal(headers: Mapping[str, str]) -> str:
-    """Who asks: the bearer token where there is one, else what the header says."""
-    kind, _, token = headers.get("authorization", "").partition(" ")
-    return token.strip() if kind.lower() == "bearer" and token.strip() else headers.get(PRINCIPAL_HEADER, "")
 
 
 def _asked(call: GcpRequest) -> InterceptedRequest:
