@@ -17,7 +17,7 @@ from hcloud.fake.aws.world import ACCOUNT, Ask, AwsWorld, DenialError, Wire, den
 from hcloud.fake.faults import FaultKind, FaultPlan, FaultRule, InterceptedRequest
 from hcloud.fake.ledger import Rented
 from hcloud.fake.server import HttpAnswer, Received, answered_after, answered_before
-from hcloud.fake.world import NewMachine
+from hcloud.fake.world import NewMachine, tags_in
 
 ELSEWHERE = "http://203.0.113.1/"
 OTHER_LAUNCHES = ("CreateFleet", "RequestSpotFleet", "RequestSpotInstances", "RunScheduledInstances")
@@ -194,21 +194,16 @@ def edited(world: AwsWorld, change: Mapping[str, object]) -> dict[str, object]:
 
 _ACTS: Mapping[str, Callable[[AwsWorld, Rented, Mapping[str, object]], None]] = {
     "terminate": lambda world, machine, _: end(world, machine, world.clock.now(), by_user(world.clock.now())),
-    "retag": lambda _, machine, change: setattr(machine, "tags", _tags(change)),
+    "retag": lambda _, machine, change: setattr(machine, "tags", tags_in(change)),
     "resize": lambda _, machine, change: setattr(machine, "instance_type", str(change["type"])),
     "stop": lambda _, machine, __: machine.detail.update(stopped=True),
     "keep": lambda _, machine, __: machine.detail.update(kept=True),
 }
 
 
-def _tags(change: Mapping[str, object]) -> dict[str, str]:
-    given = change.get("tags")
-    return {str(k): str(v) for k, v in given.items()} if isinstance(given, Mapping) else {}
-
-
 def _made(world: AwsWorld, change: Mapping[str, object]) -> Rented:
     number = world.ledger.next_number()
     zone = str(change.get("zone") or world.shop.zones(str(change.get("region", world.home)))[0])
     detail: dict[str, object] = {"image": PUBLIC_IMAGE, "reservation": f"r-{number:017x}", "start_up": ""}
-    kind, tags = str(change["launch"]), _tags(change)
+    kind, tags = str(change["launch"]), tags_in(change)
     return world.rent(NewMachine(f"i-{number:017x}", kind, zone, False, tags, "", "person", detail, at_once=True))

@@ -31,6 +31,7 @@ from hcloud.fake.azure.wire import ArmRequest, Document, Refused, after, before,
 from hcloud.fake.faults import FaultKind, FaultPlan, FaultRule, InterceptedRequest
 from hcloud.fake.ledger import Rented
 from hcloud.fake.server import HttpAnswer, Received, json_answer, principal_of
+from hcloud.fake.world import tags_in
 
 Handler = Callable[[ArmRequest], HttpAnswer]
 SUBSCRIPTION = "/subscriptions/{subscription}"
@@ -193,7 +194,7 @@ class FakeAzure(Estate):
         now = self.clock.now()
         with self.ledger.held():
             self.settle()
-            tags = {str(k): str(v) for k, v in branch(dict(change), "tags").items()}
+            tags = tags_in(change)
             if "launch" in change:
                 if not self.resources:
                     self.prepare(f"/subscriptions/{FIRST_SUBSCRIPTION}")

@@ -14,7 +14,7 @@ from hcloud.fake.gcp.wire.routes import find_route
 from hcloud.fake.gcp.world import GcpRequest, GcpWorld
 from hcloud.fake.ledger import Rented
 from hcloud.fake.server import HttpAnswer, Received, answered_after, json_answer, principal_of
-from hcloud.fake.world import NewMachine
+from hcloud.fake.world import NewMachine, tags_in
 
 PUBLIC = ("images.getFromFamily",)
 """What is asked of other projects, too."""
@@ -137,7 +137,7 @@ class FakeGoogle(GcpWorld):
             self.end(machine)
             self.note_delete(machine, "a person")
         elif verb == "retag":
-            machine.tags = _texts(change.get("tags"))
+            machine.tags = tags_in(change)
         else:
             machine.instance_type = str(change.get("type", machine.instance_type))
         return {verb: machine.id}
@@ -145,7 +145,7 @@ class FakeGoogle(GcpWorld):
     def _launched(self, change: Mapping[str, object]) -> Rented:
         zone = str(change.get("zone") or self.place.zones(self.place.region)[0])
         number = self.ledger.next_number()
-        name, tags = str(change.get("name") or f"by-hand-{number}"), _texts(change.get("tags"))
+        name, tags = str(change.get("name") or f"by-hand-{number}"), tags_in(change)
         kind, spot = str(change["launch"]), bool(change.get("spot"))
         detail: dict[str, object] = {"name": name, "number": number, "by_hand": True, "region": region_of(zone)}
         return self.rent(NewMachine(f"{zone}/{name}", kind, zone, spot, tags, "", "a person", detail))
@@ -165,7 +165,3 @@ def _wanted_type(raw: bytes) -> str:
     properties = body.get("instanceProperties", body) if isinstance(body, dict) else {}
     found = properties.get("machineType", "") if isinstance(properties, dict) else ""
     return str(found).rsplit("/", 1)[-1]
-
-
-def _texts(value: object) -> dict[str, str]:
-    return {str(k): str(v) for k, v in value.items()} if isinstance(value, Mapping) else {}
