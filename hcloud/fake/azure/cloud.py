@@ -142,7 +142,6 @@ def _reservations(found: FakeReservations) -> Iterator[AzureRoute]:
     yield route("GET", f"{orders}/{{order}}/reservations", "Reservation_List", found.held)
     yield route("POST", f"{orders}/{{order}}/calculateRefund", "CalculateRefund_Post", found.refund)
     yield route("POST", f"{orders}/{{order}}/return", "Return_Post", found.give_back)
-    yield route("GET", f"{SUBSCRIPTION}{CAPACITY}/catalogs", "GetCatalog", found.catalog)
 
 
 def _lists(lists: Lists, operations: AzureOperations) -> Iterator[AzureRoute]:
