@@ -7,16 +7,17 @@ import socket
 import ssl
 import threading
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Protocol, SupportsFloat, SupportsInt
 from urllib.parse import parse_qsl, urlsplit
 
 from hcloud.fake.clock import FakeClock
-from hcloud.fake.faults import Faults, fault_plan
+from hcloud.fake.faults import FaultKind, FaultRule, Faults, fault_plan
 from hcloud.fake.ledger import Ledger
 
 CONTROL = "/_hcloud/"
+PRINCIPAL_HEADER = "x-hcloud-principal"
 LONGEST_BILL_SECONDS = 366 * 86_400  # ours: it is settled hour by hour
 LARGEST_BODY = 16 << 20
 NONSENSE = b"<html><body><h1>502 Bad Gateway</h1>"
@@ -53,6 +54,43 @@ def json_answer(document: object, status: int = 200, headers: Mapping[str, str] 
     """A JSON answer."""
     body = json.dumps(document).encode()
     return HttpAnswer(status, body, {"content-type": "application/json; charset=utf-8", **(headers or {})})
+
+
+def principal_of(received: Received) -> str:
+    """Whose request it is: the bearer token stands for a role, and a header where none is sent."""
+    kind, _, token = received.headers.get("authorization", "").partition(" ")
+    return token.strip() if kind.lower() == "bearer" and token.strip() else received.headers.get(PRINCIPAL_HEADER, "")
+
+
+def answered_before(rule: FaultRule, elsewhere: str) -> HttpAnswer | None:
+    """What a fault that no cloud words answers with nothing done; None for others. Redirects lead ``elsewhere``."""
+    if rule.answer is FaultKind.DROPPED_BEFORE:
+        return HttpAnswer(dropped=True)
+    if rule.answer is FaultKind.NONSENSE_BEFORE:
+        return _nonsense(rule.code, HttpAnswer(body=b"<a/>" * 9))
+    if rule.answer is FaultKind.REDIRECT:
+        return HttpAnswer(307, b"", {"location": rule.code or elsewhere})
+    return None
+
+
+def answered_after(rule: FaultRule | None, answer: HttpAnswer) -> HttpAnswer:
+    """What becomes of an answer on its way, with everything done."""
+    if rule is not None and rule.answer is FaultKind.DROPPED_AFTER:
+        return HttpAnswer(dropped=True)
+    return _nonsense(rule.code, answer) if rule is not None and rule.answer is FaultKind.NONSENSE else answer
+
+
+def _nonsense(kind: str, answer: HttpAnswer) -> HttpAnswer:
+    """An answer that nobody can read; ``kind`` says in which way."""
+    page = {"content-type": "text/html"}
+    return {
+        "html": HttpAnswer(200, b"<html><body>It works!</body></html>", page),
+        "truncated": replace(answer, body=answer.body[: len(answer.body) // 2]),
+        "empty": HttpAnswer(200, b"", page),
+        "json": HttpAnswer(200, b'{"ok": true}', {"content-type": "application/json"}),
+        "gzip": HttpAnswer(200, b"\x1f\x8b\x08\x00not gzip", {"content-encoding": "gzip"}),
+        "proxy": HttpAnswer(502, NONSENSE, page),
+    }.get(kind, HttpAnswer(200, NONSENSE, page))
 
 
 class FakeCloud(Protocol):

@@ -81,6 +81,12 @@ def billed_in(machine: Rented, start: float, end: float, now: float) -> float:
     return max(until - max(start, machine.made_at), 0.0) / 3600
 
 
+def tags_in(change: Mapping[str, object]) -> dict[str, str]:
+    """The tags that a person's change names."""
+    given = change.get("tags")
+    return {str(k): str(v) for k, v in given.items()} if isinstance(given, Mapping) else {}
+
+
 SPOT_NOTICE_SECONDS = 120.0
 """From a spot machine's notice to its end."""
 MAINTENANCE_NOTICE_SECONDS = 600.0

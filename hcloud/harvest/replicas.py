@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -100,14 +100,12 @@ class PlacedSets:
 
 @dataclass(frozen=True, slots=True)
 class LastedYear:
-    """What became of sets: blocks lost, copies made, copies for which there was no server, servers reimaged, heartbeats
-    that came late, and how often a block waited since all servers that have it or may take it were busy."""
+    """What became of sets: blocks lost, copies made, copies for which there was no server, and how often a block waited
+    since all servers that have it or may take it were busy."""
 
     lost: int
     copied: int
     stuck: int
-    reimaged: int
-    late: int
     put_off: int
 
 
@@ -241,11 +239,10 @@ def failed_accesses(found: ReplicaPool, sets: Sets, accesses: int, seed: int) ->
 
 @dataclass(frozen=True, slots=True)
 class ServerEvents:
-    """What happens to servers in a year: reimages, heartbeats that come late, and which reimages are announced."""
+    """What happens to servers in a year: reimages, and which of them are announced."""
 
     reimages: Reimages
     announced: NDArray[np.bool_]
-    late: Reimages = field(default_factory=lambda: Reimages(np.zeros(0), np.zeros(0, np.int64)))
 
 
 def last_a_year(found: ReplicaPool, placed: PlacedSets, happens: ServerEvents, rate: float | None = None) -> LastedYear:
@@ -277,7 +274,8 @@ def _year(found: ReplicaPool, sets: Sets, rate: float | None) -> Any:
     blocks = int((sets[:, 0] >= 0).sum())
     an_hour = (copies_an_hour(found, blocks) if rate is None else rate) * len(found.servers)
     first = np.concatenate(([0], np.cumsum(found.blocks))).astype(np.int64)
-    clock = np.zeros(7, np.int64)
+    clock = np.zeros(8, np.int64)
+    clock[lasting.NOTICED] = found.policy.missed_heartbeats * MICROSECONDS
     clock[lasting.STEP] = int(found.step * MICROSECONDS)
     clock[lasting.EACH] = max(int(3600 * MICROSECONDS / max(an_hour, 1e-9)), 1)
     return lasting.Year(
@@ -291,7 +289,7 @@ def _year(found: ReplicaPool, sets: Sets, rate: float | None) -> Any:
         batch_end=np.zeros(1, np.int64),
         batch_ready=np.zeros(1, np.int64),
         clock=clock,
-        counts=np.zeros(6, np.int64),
+        counts=np.zeros(4, np.int64),
     )
 
 
@@ -299,15 +297,12 @@ def _events(happens: ServerEvents, policy: HarvestPolicy) -> Ints:
     """All events in order: of an announced reimage its notice, too."""
     reimages, told = happens.reimages, happens.announced
     notices = Reimages(np.maximum(reimages.times[told] - policy.notice, 0.0), reimages.servers[told])
-    kinds = ((reimages, lasting.REIMAGE), (notices, lasting.NOTICE), (happens.late, lasting.LATE))
-    noticed = policy.missed_heartbeats * MICROSECONDS
     rows = [
         np.column_stack([(log.times * MICROSECONDS).astype(np.int64), log.servers, np.full_like(log.servers, kind)])
-        for log, kind in kinds
+        for log, kind in ((reimages, lasting.REIMAGE), (notices, lasting.NOTICE))
     ]
-    events = np.concatenate(rows)
-    events = events[np.lexsort((events[:, 1], events[:, 2], events[:, 0]))]
-    return np.column_stack([events, np.full(len(events), noticed)]).astype(np.int64)
+    events: Ints = np.concatenate(rows).astype(np.int64)
+    return events[np.lexsort((events[:, 1], events[:, 2], events[:, 0]))]
 
 
 def a_year_of(log: Reimages, days: float, seed: int) -> tuple[Reimages, NDArray[np.intp]]:

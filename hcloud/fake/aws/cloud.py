@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
@@ -17,10 +16,11 @@ from hcloud.fake.aws.wire import Asking, parameters, refuse, understand, write
 from hcloud.fake.aws.world import ACCOUNT, Ask, AwsWorld, DenialError, Wire, denial_of
 from hcloud.fake.faults import FaultKind, FaultPlan, FaultRule, InterceptedRequest
 from hcloud.fake.ledger import Rented
-from hcloud.fake.server import NONSENSE, HttpAnswer, Received
-from hcloud.fake.world import NewMachine
+from hcloud.fake.server import HttpAnswer, Received, answered_after, answered_before
+from hcloud.fake.world import NewMachine, tags_in
 
 ELSEWHERE = "http://203.0.113.1/"
+OTHER_LAUNCHES = ("CreateFleet", "RequestSpotFleet", "RequestSpotInstances", "RunScheduledInstances")
 READING = ("Describe", "Get", "List", "Head")
 
 
@@ -33,7 +33,6 @@ def get_caller_identity(ask: Ask) -> Wire:
 _HANDLERS: Mapping[tuple[str, str], Callable[[Ask], Wire]] = {
     ("sts", "GetCallerIdentity"): get_caller_identity,
     ("ec2", "RunInstances"): launching.run_instances,
-    ("ec2", "CreateFleet"): launching.create_fleet,
     ("ec2", "DescribeInstances"): instances.describe_instances,
     ("ec2", "DescribeInstanceStatus"): instances.describe_instance_status,
     ("ec2", "DescribeTags"): instances.describe_tags,
@@ -46,7 +45,6 @@ _HANDLERS: Mapping[tuple[str, str], Callable[[Ask], Wire]] = {
     ("ec2", "DescribeInstanceTypes"): catalogue.describe_instance_types,
     ("ec2", "DescribeAvailabilityZones"): catalogue.describe_availability_zones,
     ("ec2", "DescribeRegions"): history.describe_regions,
-    ("ec2", "DescribeSpotPriceHistory"): catalogue.describe_spot_price_history,
     ("ec2", "StopInstances"): attributes.stop_instances,
     ("ec2", "StartInstances"): attributes.start_instances,
     ("ec2", "RebootInstances"): attributes.reboot_instances,
@@ -61,9 +59,6 @@ _HANDLERS: Mapping[tuple[str, str], Callable[[Ask], Wire]] = {
     ("ec2", "PurchaseReservedInstancesOffering"): reserved.purchase_reserved_instances_offering,
     ("ec2", "DescribeReservedInstances"): reserved.describe_reserved_instances,
     ("ec2", "DeleteQueuedReservedInstances"): reserved.delete_queued_reserved_instances,
-    ("ec2", "CreateCapacityReservation"): capacity.create_capacity_reservation,
-    ("ec2", "DescribeCapacityReservations"): capacity.describe_capacity_reservations,
-    ("ec2", "CancelCapacityReservation"): capacity.cancel_capacity_reservation,
     ("savingsplans", "DescribeSavingsPlansOfferings"): savings.describe_savings_plans_offerings,
     ("savingsplans", "CreateSavingsPlan"): savings.create_savings_plan,
     ("savingsplans", "DescribeSavingsPlans"): savings.describe_savings_plans,
@@ -72,7 +67,6 @@ _HANDLERS: Mapping[tuple[str, str], Callable[[Ask], Wire]] = {
     ("monitoring", "ListMetrics"): history.list_metrics,
     ("monitoring", "GetMetricData"): history.get_metric_data,
     ("ce", "GetCostAndUsage"): history.get_cost_and_usage,
-    ("pricing", "GetProducts"): catalogue.get_products,
     ("ssm", "GetParameters"): public_parameters.get_parameters,
     ("servicequotas", "GetServiceQuota"): capacity.get_service_quota,
     ("servicequotas", "ListServiceQuotas"): capacity.list_service_quotas,
@@ -115,10 +109,8 @@ class FakeAws(AwsWorld):
         except DenialError as denial:
             return refuse(asking, denial), denial.code, False
         acted = asked.mutating and answer.status < 400
-        if rule is not None and rule.answer is FaultKind.DROPPED_AFTER:
-            return HttpAnswer(dropped=True), rule.answer, acted
-        if rule is not None and rule.answer is FaultKind.NONSENSE:
-            return nonsense(rule.code, answer), rule.answer, acted
+        if (found := answered_after(rule, answer)) is not answer and rule is not None:
+            return found, rule.answer, acted
         return answer, "ok" if answer.status < 400 else str(answer.status), acted
 
     def _refused(
@@ -126,12 +118,8 @@ class FakeAws(AwsWorld):
     ) -> tuple[HttpAnswer, str, bool] | None:
         """The answer to a request that is not carried out, for a fault or for its role."""
         if rule is not None:
-            if rule.answer is FaultKind.DROPPED_BEFORE:
-                return HttpAnswer(dropped=True), rule.answer, False
-            if rule.answer is FaultKind.NONSENSE_BEFORE:
-                return nonsense(rule.code, HttpAnswer(body=b"<a/>" * 9)), rule.answer, False
-            if rule.answer is FaultKind.REDIRECT:
-                return HttpAnswer(307, b"", {"location": rule.code or ELSEWHERE}), rule.answer, False
+            if (early := answered_before(rule, ELSEWHERE)) is not None:
+                return early, rule.answer, False
             denial = denial_of(rule.answer, asking.service, rule.code, rule.retry_after)
             if denial is not None:
                 return refuse(asking, denial), rule.answer, False
@@ -154,9 +142,13 @@ class FakeAws(AwsWorld):
         return write(asking, {k: v for k, v in result.items() if v is not None}, unknown)
 
     def _behind(self, received: Received, asking: Asking) -> HttpAnswer:
-        """What moto says; it knows none of this fake's machines, and would say that they are not there."""
+        """What moto says; it knows none of this fake's machines, would say that they are not there, and would launch
+        others that the ledger does not have."""
         if asking.service != "ec2":
             return ask_moto(received)
+        if asking.operation in OTHER_LAUNCHES:
+            words = f"This fake launches by RunInstances, and does no {asking.operation}"
+            raise DenialError("UnsupportedOperation", words)
         if ours := sorted(set(asking.form.values()) & self.ledger.machines.keys()):
             words = f"This fake does no {asking.operation} of a machine ({ours[0]})"
             raise DenialError("UnsupportedOperation", words)
@@ -166,7 +158,7 @@ class FakeAws(AwsWorld):
 def also_needed(asking: Asking) -> tuple[str, ...]:
     """What else a role must be allowed to do for a launch: tagging at once, passing a profile on, and looking up an
     image by name are permissions of their own."""
-    if asking.operation not in ("RunInstances", "CreateFleet"):
+    if asking.operation != "RunInstances":
         return ()
     fields = asking.form
     needed = {
@@ -188,18 +180,6 @@ def _as_rules_see_it(asking: Asking) -> InterceptedRequest:
     )
 
 
-def nonsense(kind: str, answer: HttpAnswer) -> HttpAnswer:
-    """An answer that nobody can read; ``kind`` says in which way."""
-    page = {"content-type": "text/html"}
-    return {
-        "html": HttpAnswer(200, b"<html><body>It works!</body></html>", page),
-        "truncated": replace(answer, body=answer.body[: len(answer.body) // 2]),
-        "empty": HttpAnswer(200, b"", page),
-        "json": HttpAnswer(200, b'{"ok": true}', {"content-type": "application/json"}),
-        "gzip": HttpAnswer(200, gzip.compress(answer.body)[:-9] + b"???", {"content-encoding": "gzip"}),
-    }.get(kind, HttpAnswer(502, NONSENSE, page))
-
-
 def edited(world: AwsWorld, change: Mapping[str, object]) -> dict[str, object]:
     """Carry out a change and say what was done; a machine that there is not is said so."""
     if "launch" in change:
@@ -214,21 +194,16 @@ def edited(world: AwsWorld, change: Mapping[str, object]) -> dict[str, object]:
 
 _ACTS: Mapping[str, Callable[[AwsWorld, Rented, Mapping[str, object]], None]] = {
     "terminate": lambda world, machine, _: end(world, machine, world.clock.now(), by_user(world.clock.now())),
-    "retag": lambda _, machine, change: setattr(machine, "tags", _tags(change)),
+    "retag": lambda _, machine, change: setattr(machine, "tags", tags_in(change)),
     "resize": lambda _, machine, change: setattr(machine, "instance_type", str(change["type"])),
     "stop": lambda _, machine, __: machine.detail.update(stopped=True),
     "keep": lambda _, machine, __: machine.detail.update(kept=True),
 }
 
 
-def _tags(change: Mapping[str, object]) -> dict[str, str]:
-    given = change.get("tags")
-    return {str(k): str(v) for k, v in given.items()} if isinstance(given, Mapping) else {}
-
-
 def _made(world: AwsWorld, change: Mapping[str, object]) -> Rented:
     number = world.ledger.next_number()
     zone = str(change.get("zone") or world.shop.zones(str(change.get("region", world.home)))[0])
     detail: dict[str, object] = {"image": PUBLIC_IMAGE, "reservation": f"r-{number:017x}", "start_up": ""}
-    kind, tags = str(change["launch"]), _tags(change)
+    kind, tags = str(change["launch"]), tags_in(change)
     return world.rent(NewMachine(f"i-{number:017x}", kind, zone, False, tags, "", "person", detail, at_once=True))

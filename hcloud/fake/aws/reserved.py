@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from decimal import Decimal
 
@@ -19,7 +20,7 @@ PRODUCT = "Linux/UNIX"
 
 def describe_reserved_instances_offerings(ask: Ask) -> Wire:
     """What is on sale, by type, class, payment, length and id, in pages."""
-    found = [o for o in ask.world.shop.reserved(ask.region) if _wanted(ask.wire, o)]
+    found = ask.filtered([o for o in ask.world.shop.reserved(ask.region) if _wanted(ask.wire, o)], _FILTERS.get)
     page, token = ask.page([] if ask.struck(FaultKind.EMPTY) else found, OFFERINGS_PAGE)
     return {"ReservedInstancesOfferings": [_offering(ask, o) for o in page], "NextToken": token}
 
@@ -36,23 +37,18 @@ def _wanted(wire: Wire, offer: Offer) -> bool:
         wire.get("AvailabilityZone") is None,
         int(wire.get("MinDuration", 0)) <= seconds <= int(wire.get("MaxDuration", seconds)),
         not ids or offering_id(offer) in ids,
-        all(_filter(f, offer) for f in wire.get("Filters", [])),
     ]
     return all(stated)
 
 
-def _filter(each: Wire, offer: Offer) -> bool:
-    told = {
-        "scope": "Region",
-        "instance-type": offer.key.instance_type,
-        "marketplace": "false",
-        "product-description": PRODUCT,
-        "duration": str(offer.key.term_years * YEAR_SECONDS),
-        "reserved-instances-offering-id": offering_id(offer),
-    }.get(str(each.get("Name")))
-    if told is None:
-        raise DenialError("InvalidParameterValue", f"The filter '{each.get('Name')}' is invalid")
-    return told in each.get("Values", [])
+_FILTERS: Mapping[str, Callable[[Offer], list[str]]] = {
+    "scope": lambda _: ["Region"],
+    "instance-type": lambda offer: [offer.key.instance_type],
+    "marketplace": lambda _: ["false"],
+    "product-description": lambda _: [PRODUCT],
+    "duration": lambda offer: [str(offer.key.term_years * YEAR_SECONDS)],
+    "reserved-instances-offering-id": lambda offer: [offering_id(offer)],
+}
 
 
 def _offering(ask: Ask, offer: Offer) -> Wire:

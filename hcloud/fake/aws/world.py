@@ -4,10 +4,11 @@ at hand, how AWS says no (a code, a message and an HTTP status), and the service
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
+from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -111,6 +112,7 @@ def subnet_in(zone: str) -> str:
 
 
 ACCOUNT = "123456789012"
+MOST_FILTER_VALUES = 200
 T = TypeVar("T")
 
 
@@ -171,6 +173,26 @@ class Ask:
         if self.wire.get("DryRun"):
             raise DenialError("DryRunOperation", "Request would have succeeded, but DryRun flag is set.", 412)
 
+    def filtered(self, items: list[T], reader: Callable[[str], Callable[[T], Sequence[str]] | None]) -> list[T]:
+        """Those that all filters of the request let through; ``reader`` tells by the name of a filter what it looks
+        at."""
+        for each in self.wire.get("Filters", []):
+            read, wanted = reader(str(each.get("Name"))), [str(v) for v in each.get("Values", [])]
+            if read is None:
+                raise DenialError("InvalidParameterValue", f"The filter '{each.get('Name')}' is invalid")
+            if len(wanted) > MOST_FILTER_VALUES:
+                raise DenialError("FilterLimitExceeded", "The maximum number of filter values is 200")
+            patterns = [w for w in wanted if any(c in w for c in "*?[")]
+            plain = set(wanted).difference(patterns)
+            read_all = ((item, read(item)) for item in items)
+            items = [
+                item
+                for item, values in read_all
+                if not plain.isdisjoint(values)
+                or (patterns and any(fnmatchcase(v, pattern) for pattern in patterns for v in values))
+            ]
+        return items
+
     def page(self, items: list[T], most: int | None = None) -> tuple[list[T], str | None]:
         """The page that is asked for, and the token of the next one.
 
@@ -185,6 +207,20 @@ class Ask:
         start = int(str(token).removeprefix("page-")) if token else 0
         following = start + size
         return items[start:following], f"page-{following}" if following < len(items) else None
+
+
+def by_column(columns: Mapping[str, str]) -> Callable[[str], Callable[[Wire], Sequence[str]] | None]:
+    """What filters look at in answers, by their columns."""
+
+    def reader(name: str) -> Callable[[Wire], Sequence[str]] | None:
+        column = columns.get(name)
+        return None if column is None else lambda row: [_as_filtered(row.get(column))]
+
+    return reader
+
+
+def _as_filtered(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def moment(seconds: float) -> datetime:

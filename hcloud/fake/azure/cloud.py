@@ -30,7 +30,8 @@ from hcloud.fake.azure.virtual_machines import POWER, VirtualMachines, resize, r
 from hcloud.fake.azure.wire import ArmRequest, Document, Refused, after, before, branch, listed, text
 from hcloud.fake.faults import FaultKind, FaultPlan, FaultRule, InterceptedRequest
 from hcloud.fake.ledger import Rented
-from hcloud.fake.server import HttpAnswer, Received, json_answer
+from hcloud.fake.server import HttpAnswer, Received, json_answer, principal_of
+from hcloud.fake.world import tags_in
 
 Handler = Callable[[ArmRequest], HttpAnswer]
 SUBSCRIPTION = "/subscriptions/{subscription}"
@@ -38,17 +39,11 @@ GROUP = f"{SUBSCRIPTION}/resourceGroups/{{group}}"
 METRICS = f"{GROUP}/providers/{MACHINES}/{{name}}/providers/Microsoft.Insights/metrics"
 IMAGES = "Microsoft.Compute/locations/publishers/artifacttypes/offers/skus/versions/read"
 DIAGNOSTICS = "RetrieveBootDiagnosticsData"
-CAPACITY_GROUPS = "Microsoft.Compute/capacityReservationGroups"
 _PLAIN = {
     NETWORKS: "VirtualNetworks",
     INTERFACES: "NetworkInterfaces",
     ADDRESSES: "PublicIPAddresses",
     DISKS: "Disks",
-    CAPACITY_GROUPS: "CapacityReservationGroups",
-}
-_NESTED = {
-    (NETWORKS, "subnets"): "Subnets",
-    (CAPACITY_GROUPS, "capacityReservations"): "CapacityReservations",
 }
 
 
@@ -125,10 +120,9 @@ def _resources(estate: Estate, operations: AzureOperations) -> Iterator[AzureRou
         name = "ListByResourceGroup" if "Compute" in kind else "List"
         yield route("GET", f"{GROUP}/providers/{kind}", f"{prefix}_{name}", plain.listed)
         yield from _plain(f"{GROUP}/providers/{kind}/{{name}}", prefix, plain)
-    for (kind, child), prefix in _NESTED.items():
-        plain = Plain(estate, operations, f"{kind}/{child}")
-        yield route("GET", f"{GROUP}/providers/{kind}/{{parent}}/{child}", f"{prefix}_List", plain.listed)
-        yield from _plain(f"{GROUP}/providers/{kind}/{{parent}}/{child}/{{name}}", prefix, plain)
+    subnets, home = Plain(estate, operations, f"{NETWORKS}/subnets"), f"{GROUP}/providers/{NETWORKS}/{{parent}}/subnets"
+    yield route("GET", home, "Subnets_List", subnets.listed)
+    yield from _plain(f"{home}/{{name}}", "Subnets", subnets)
     yield from _plain(f"{SUBSCRIPTION}/resourceGroups/{{name}}", "ResourceGroups", Plain(estate, operations, GROUPS))
 
 
@@ -148,7 +142,6 @@ def _reservations(found: FakeReservations) -> Iterator[AzureRoute]:
     yield route("GET", f"{orders}/{{order}}/reservations", "Reservation_List", found.held)
     yield route("POST", f"{orders}/{{order}}/calculateRefund", "CalculateRefund_Post", found.refund)
     yield route("POST", f"{orders}/{{order}}/return", "Return_Post", found.give_back)
-    yield route("GET", f"{SUBSCRIPTION}{CAPACITY}/catalogs", "GetCatalog", found.catalog)
 
 
 def _lists(lists: Lists, operations: AzureOperations) -> Iterator[AzureRoute]:
@@ -167,9 +160,6 @@ def _lists(lists: Lists, operations: AzureOperations) -> Iterator[AzureRoute]:
     for under, right in rights.items():
         yield route("GET", f"{under}/operations/{{number}}", "Operations_Get", operations.status, right)
         yield route("GET", f"{under}/operationResults/{{number}}", "Operations_Get", operations.result, right)
-
-
-PRINCIPAL_HEADER = "x-hcloud-principal"
 
 
 class FakeAzure(Estate):
@@ -203,7 +193,7 @@ class FakeAzure(Estate):
         now = self.clock.now()
         with self.ledger.held():
             self.settle()
-            tags = {str(k): str(v) for k, v in branch(dict(change), "tags").items()}
+            tags = tags_in(change)
             if "launch" in change:
                 if not self.resources:
                     self.prepare(f"/subscriptions/{FIRST_SUBSCRIPTION}")
@@ -257,7 +247,7 @@ class FakeAzure(Estate):
             headers=received.headers,
             body=_body(received, rule),
             now=self.clock.now(),
-            principal=_principal(received),
+            principal=principal_of(received),
             base=f"{self.scheme}://{received.headers.get('host', '127.0.0.1')}",
             rule=rule,
         )
@@ -308,12 +298,6 @@ def _ruled(route: AzureRoute, asked: ArmRequest) -> InterceptedRequest:
     location = text(asked.body, "location").lower()
     zone = f"{location}-{zones[0]}" if zones else location
     return InterceptedRequest(route.operation, route.mutating, asked.principal, type_name, zone)
-
-
-def _principal(received: Received) -> str:
-    """Whose request it is: the bearer token stands for a role, and a header where no token is sent."""
-    kind, _, token = received.headers.get("authorization", "").partition(" ")
-    return token if kind.lower() == "bearer" and token else received.headers.get(PRINCIPAL_HEADER, "")
 
 
 def _body(received: Received, rule: FaultRule | None) -> Document:

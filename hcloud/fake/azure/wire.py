@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from hcloud.fake.faults import FaultKind, FaultRule
-from hcloud.fake.server import NONSENSE, HttpAnswer, json_answer
+from hcloud.fake.server import HttpAnswer, answered_after, answered_before, json_answer
 
 Document = dict[str, object]
 
@@ -94,14 +94,8 @@ def text(document: object, *path: str) -> str:
 
 def before(rule: FaultRule) -> HttpAnswer | None:
     """What a fault answers without anything being done; None where something is done."""
-    if rule.answer is FaultKind.DROPPED_BEFORE:
-        return HttpAnswer(dropped=True)
-    if rule.answer is FaultKind.NONSENSE_BEFORE:
-        return _nonsense()
-    if rule.answer is FaultKind.REDIRECT:
-        return HttpAnswer(307, headers={"location": OTHER_HOST})
     if rule.answer not in _ANSWERS:
-        return None
+        return answered_before(rule, OTHER_HOST)
     status, code, message = _ANSWERS[rule.answer]
     wait = {} if rule.retry_after is None else {"Retry-After": str(math.ceil(rule.retry_after))}
     return Refused(status, rule.code or code, message, wait).answer()
@@ -109,17 +103,7 @@ def before(rule: FaultRule) -> HttpAnswer | None:
 
 def after(rule: FaultRule, answer: HttpAnswer) -> HttpAnswer:
     """What a fault makes of an answer after everything was done."""
-    if rule.answer is FaultKind.DROPPED_AFTER:
-        return HttpAnswer(dropped=True)
-    if rule.answer is FaultKind.NONSENSE:
-        return _nonsense()
-    if rule.answer is FaultKind.UNKNOWN_WORDS:
-        return _unknown_words(answer)
-    return answer
-
-
-def _nonsense() -> HttpAnswer:
-    return HttpAnswer(200, NONSENSE, {"content-type": "text/html"})
+    return answered_after(rule, _unknown_words(answer) if rule.answer is FaultKind.UNKNOWN_WORDS else answer)
 
 
 def _unknown_words(answer: HttpAnswer) -> HttpAnswer:

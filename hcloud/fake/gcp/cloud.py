@@ -9,26 +9,20 @@ from hcloud.fake.faults import FaultKind, FaultRule, InterceptedRequest
 from hcloud.fake.gcp import bill, documents, instances, listing, monitoring, purchases
 from hcloud.fake.gcp.catalog import region_of
 from hcloud.fake.gcp.operations import LONGEST_WAIT_SECONDS, check_request_id
-from hcloud.fake.gcp.wire.refusals import RefusalError, after_acting, before_acting, forbidden, unknown_resource
+from hcloud.fake.gcp.wire.refusals import RefusalError, before_acting, forbidden, unknown_resource
 from hcloud.fake.gcp.wire.routes import find_route
 from hcloud.fake.gcp.world import GcpRequest, GcpWorld
 from hcloud.fake.ledger import Rented
-from hcloud.fake.server import HttpAnswer, Received, json_answer
-from hcloud.fake.world import NewMachine
+from hcloud.fake.server import HttpAnswer, Received, answered_after, json_answer, principal_of
+from hcloud.fake.world import NewMachine, tags_in
 
-PRINCIPAL_HEADER = "x-hcloud-principal"
 PUBLIC = ("images.getFromFamily",)
 """What is asked of other projects, too."""
 Handler = Callable[[GcpWorld, GcpRequest], dict[str, object]]
 _HANDLERS: Mapping[str, Handler] = {
     "projects.get": listing.project,
-    "regions.list": listing.regions,
     "regions.get": listing.region,
-    "zones.list": listing.zones,
-    "zones.get": listing.zone,
     "machineTypes.aggregatedList": listing.all_machine_types,
-    "machineTypes.list": listing.machine_types,
-    "machineTypes.get": listing.machine_type,
     "instances.aggregatedList": listing.all_instances,
     "instances.list": listing.instances,
     "instances.insert": instances.insert,
@@ -43,13 +37,8 @@ _HANDLERS: Mapping[str, Handler] = {
     "zoneOperations.list": listing.zone_operations,
     "zoneOperations.get": listing.operation,
     "zoneOperations.wait": listing.operation,
-    "regionOperations.list": listing.region_operations,
     "regionOperations.get": listing.operation,
     "regionOperations.wait": listing.operation,
-    "reservations.list": purchases.reservations,
-    "reservations.insert": purchases.insert_reservation,
-    "reservations.get": purchases.reservation,
-    "reservations.delete": purchases.delete_reservation,
     "regionCommitments.list": purchases.commitments,
     "regionCommitments.insert": purchases.insert_commitment,
     "regionCommitments.get": purchases.commitment,
@@ -68,7 +57,7 @@ class FakeGoogle(GcpWorld):
         route = find_route(received.method, received.path)
         if route is None:
             return unknown_resource(received.path).answer()
-        call = GcpRequest(route, received.path, received.query, received.body, principal(received.headers))
+        call = GcpRequest(route, received.path, received.query, received.body, principal_of(received))
         asked = _asked(call)
 
         def wait(rule: FaultRule | None) -> None:
@@ -76,7 +65,7 @@ class FakeGoogle(GcpWorld):
             self._dawdle(call)
 
         answer = self.serve(asked, lambda _: (*self._outcome(call, asked), call.acted), wait)
-        return after_acting(call.rule, answer)
+        return answered_after(call.rule, answer)
 
     def edit(self, change: Mapping[str, object]) -> object:
         """What a person does behind hcloud's back; machines go by zone/name, or by name alone."""
@@ -148,7 +137,7 @@ class FakeGoogle(GcpWorld):
             self.end(machine)
             self.note_delete(machine, "a person")
         elif verb == "retag":
-            machine.tags = _texts(change.get("tags"))
+            machine.tags = tags_in(change)
         else:
             machine.instance_type = str(change.get("type", machine.instance_type))
         return {verb: machine.id}
@@ -156,16 +145,10 @@ class FakeGoogle(GcpWorld):
     def _launched(self, change: Mapping[str, object]) -> Rented:
         zone = str(change.get("zone") or self.place.zones(self.place.region)[0])
         number = self.ledger.next_number()
-        name, tags = str(change.get("name") or f"by-hand-{number}"), _texts(change.get("tags"))
+        name, tags = str(change.get("name") or f"by-hand-{number}"), tags_in(change)
         kind, spot = str(change["launch"]), bool(change.get("spot"))
         detail: dict[str, object] = {"name": name, "number": number, "by_hand": True, "region": region_of(zone)}
         return self.rent(NewMachine(f"{zone}/{name}", kind, zone, spot, tags, "", "a person", detail))
-
-
-def principal(headers: Mapping[str, str]) -> str:
-    """Who asks: the bearer token where there is one, else what the header says."""
-    kind, _, token = headers.get("authorization", "").partition(" ")
-    return token.strip() if kind.lower() == "bearer" and token.strip() else headers.get(PRINCIPAL_HEADER, "")
 
 
 def _asked(call: GcpRequest) -> InterceptedRequest:
@@ -182,7 +165,3 @@ def _wanted_type(raw: bytes) -> str:
     properties = body.get("instanceProperties", body) if isinstance(body, dict) else {}
     found = properties.get("machineType", "") if isinstance(properties, dict) else ""
     return str(found).rsplit("/", 1)[-1]
-
-
-def _texts(value: object) -> dict[str, str]:
-    return {str(k): str(v) for k, v in value.items()} if isinstance(value, Mapping) else {}

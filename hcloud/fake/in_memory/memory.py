@@ -15,7 +15,7 @@ from hcloud.fake.in_memory.faults import ALL_INSTANCES, refuse_new, serve
 from hcloud.fake.in_memory.purchases import cancel, held, purchase, quoted
 from hcloud.fake.in_memory.world import MemoryWorld, RememberedOrder
 from hcloud.fake.ledger import Ledger, Rented
-from hcloud.fake.world import NewMachine
+from hcloud.fake.world import NewMachine, tags_in
 from hcloud.model.catalog import USUAL_PROVIDER, PurchaseOption
 from hcloud.model.holdings.live import (
     Commitment,
@@ -351,8 +351,7 @@ def _quotas(ground: MemoryWorld, instance_type: str) -> tuple[Quota, ...]:
 
 def _edit(ground: MemoryWorld, change: Mapping[str, object]) -> object:
     machines = ground.ledger.machines
-    tags = change.get("tags")
-    labels = {str(k): str(v) for k, v in tags.items()} if isinstance(tags, Mapping) else {}
+    labels = tags_in(change)
     if "terminate" in change:
         ground.end(machines[str(change["terminate"])])
     elif "retag" in change:

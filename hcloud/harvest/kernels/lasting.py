@@ -113,19 +113,19 @@ def place(pool: BlockPool, writers: Ints, busy_row: Ints, sets: Small, told: Int
                 told[4 + bit] += pool.want[ALL_RELAXED] >> bit & 1
 
 
-NOTICE, REIMAGE, LATE = range(3)
-"""What happens to a server: it will be reimaged, it is, or its heartbeat came late and nothing is lost."""
-TIME, SERVER, KIND, NOTICED = range(4)
-"""The columns of events: microseconds, a server, what happens, and microseconds until a loss is noticed."""
-LOST, COPIED, STUCK, REIMAGED, LATE_BEATS, PUT_OFF = range(6)
-"""What is counted: blocks lost, copies made, copies that no server may take, servers reimaged, late heartbeats, and
-how often a block was put off since all servers that hold it, or may take it, were busy."""
+NOTICE, REIMAGE = range(2)
+"""What happens to a server: it will be reimaged, or it is."""
+TIME, SERVER, KIND = range(3)
+"""The columns of events: microseconds, a server, and what happens."""
+LOST, COPIED, STUCK, PUT_OFF = range(4)
+"""What is counted: blocks lost, copies made, copies that no server may take, and how often a block was put off since
+all servers that hold it, or may take it, were busy."""
 LATER = -2
 """Said instead of a server where only busy ones may take a copy."""
-NOW, EACH, TAKEN, PUT, BATCH, BATCHES, STEP = range(7)
+NOW, EACH, TAKEN, PUT, BATCH, BATCHES, STEP, NOTICED = range(8)
 """What ``clock`` holds: the time up to which all is done, the time that a copy takes, entries of the queue that were
-taken out and put in, batches that are done and that were made, and the time that a row of the pool's ``busy`` lasts, 0
-where nobody knows when servers are busy."""
+taken out and put in, batches that are done and that were made, the time that a row of the pool's ``busy`` lasts, 0
+where nobody knows when servers are busy, and the time until a loss is noticed."""
 
 
 class Year(NamedTuple):
@@ -188,7 +188,6 @@ def lose(year: Year, server: int) -> None:
         elif gone:
             put_in(year, block)
     year.held[server] = 0
-    year.counts[REIMAGED] += 1
 
 
 def look_at_the_time(pool: BlockPool, year: Year) -> None:
@@ -321,10 +320,8 @@ def last(pool: BlockPool, year: Year, events: Ints) -> None:
     """All events in order of their times; copies are made in between."""
     for row in range(len(events)):
         work(pool, year, events[row, TIME])
-        server, kind = events[row, SERVER], events[row, KIND]
-        if kind == LATE:
-            year.counts[LATE_BEATS] += 1
-        elif kind == NOTICE:
+        server = events[row, SERVER]
+        if events[row, KIND] == NOTICE:
             year.leaving[server] = True
             close(pool, server)
             for at in range(year.first[server], year.first[server] + year.held[server]):
@@ -334,4 +331,4 @@ def last(pool: BlockPool, year: Year, events: Ints) -> None:
             lose(year, server)
             year.leaving[server] = False
             reopen(pool, server, year.capacity[server])
-            close_batch(year, events[row, TIME] + events[row, NOTICED])
+            close_batch(year, events[row, TIME] + year.clock[NOTICED])

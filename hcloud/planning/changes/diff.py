@@ -65,16 +65,13 @@ _HELD = ("active", "pending", "queued")
 
 @dataclass(frozen=True, slots=True)
 class DiffInputs:
-    """What else changes depend on. ``rates`` are dollars an hour of types that may stand and are in no slot; ``also``
-    are ids that may be ended without our tag; ``beside`` says that another state of the same project is meant to be;
-    ``wanted`` are the commitments that should be held, and ``held`` those that are; ``operating`` is how it is run;
-    ``free`` says why nothing has a price here, for the notes; ``said`` are further notes; ``leaves`` is why
-    machines end that no slot is for."""
+    """What else changes depend on. ``rates`` are dollars an hour of types that may stand and are in no slot; ``beside``
+    says that another state of the same project is meant to be; ``wanted`` are the commitments that should be held, and
+    ``held`` those that are; ``operating`` is how it is run; ``free`` says why nothing has a price here, for the notes;
+    ``said`` are further notes; ``leaves`` is why machines end that no slot is for."""
 
     rates: Mapping[str, Decimal] = field(default_factory=dict)
-    also: frozenset[str] = frozenset()
     beside: bool = False
-    pending_limit: timedelta = PENDING_LIMIT
     wanted: tuple[CommitmentOrder, ...] = ()
     held: tuple[Commitment, ...] = ()
     operating: Operating | None = None
@@ -195,8 +192,8 @@ def _promised_addresses(observed: Observed) -> set[str]:
 
 def _at(draft: _Draft, address: str, slot: Slot | None, there: list[Standing]) -> None:
     """All lines for one address."""
-    at, limit = draft.observed.at, draft.terms.pending_limit
-    right = [s for s in there if slot is not None and s.fits(slot) and not s.waits_too_long(at, limit)]
+    at = draft.observed.at
+    right = [s for s in there if slot is not None and s.fits(slot) and not s.waits_too_long(at, PENDING_LIMIT)]
     wrong = _without(there, right)
     _note_oddities(draft, there)
     _untagged(draft, address, there)
@@ -239,7 +236,7 @@ def _note_oddities(draft: _Draft, there: Sequence[Standing]) -> None:
 
 def _untagged(draft: _Draft, address: str, there: Sequence[Standing]) -> None:
     """Line 21."""
-    bare = [s for s in there if s.is_seen and not s.tagged and s.id not in draft.terms.also]
+    bare = [s for s in there if s.is_seen and not s.tagged]
     draft.refuse(Bar.UNTAGGED, address, "not tagged by hcloud: counted, never terminated", bare)
 
 
@@ -247,7 +244,7 @@ def _cannot_end(draft: _Draft, address: str, machines: Sequence[Standing]) -> li
     """Lines 14, 21 and 22: of machines that should go those that may not; the untagged are refused already."""
     unseen = [s for s in machines if not s.is_seen]
     guarded = [s for s in machines if s.is_seen and s.protected]
-    bare = [s for s in machines if s.is_seen and not s.protected and not s.tagged and s.id not in draft.terms.also]
+    bare = [s for s in machines if s.is_seen and not s.protected and not s.tagged]
     draft.refuse(Bar.UNSEEN, address, "missing from the listing: not terminated now", unseen)
     draft.refuse(Bar.PROTECTED, address, "it is protected", guarded)
     return [*unseen, *guarded, *bare]
@@ -279,7 +276,7 @@ def _resolve(draft: _Draft, address: str, needed: int) -> int:
 def _shrink(draft: _Draft, slot: Slot, right: Sequence[Standing], too_many: int) -> None:
     """Lines 5, 18, 21 and 22."""
     ranked = sorted(right, key=lambda s: _leaves_first(slot, s))
-    free = [s for s in ranked if not s.protected and (s.tagged or s.id in draft.terms.also)]
+    free = [s for s in ranked if not s.protected and s.tagged]
     new = [s for s in free if not s.remembered]
     known = sum(s.remembered for s in right)
     free = [*new, *[s for s in free if s.remembered][: max(known - slot.count, 0)]]
@@ -320,7 +317,7 @@ def _replace(draft: _Draft, slot: Slot, wrong: list[Standing], needed: int) -> l
     if old:
         more = slot.hourly * len(old) - draft.rates_of(old)
         ids = tuple(s.id for s in old)
-        reason = "; ".join(sorted({_fault(draft, slot, s) for s in old}))
+        reason = "; ".join(sorted({_fault(slot, s) for s in old}))
         draft.changes.append(
             Change(Action.REPLACE, How.REPLACE, slot.address, slot.instance_type, len(old), more, reason, ids)
         )
@@ -332,9 +329,9 @@ def _replace(draft: _Draft, slot: Slot, wrong: list[Standing], needed: int) -> l
     return rest
 
 
-def _fault(draft: _Draft, slot: Slot, s: Standing) -> str:
+def _fault(slot: Slot, s: Standing) -> str:
     if s.fits(slot):
-        return f"pending for more than {draft.terms.pending_limit.total_seconds():.0f} s"
+        return f"pending for more than {PENDING_LIMIT.total_seconds():.0f} s"
     return f"{s.instance_type} in {s.zone} ({s.option}) is not allowed here"
 
 

@@ -18,51 +18,34 @@ NAMED = 5  # ours: addresses that are named with a finding, the dearest first
 
 @dataclass(frozen=True, slots=True)
 class _PlanAmounts:
-    """What a rule looked at: the figure in its unit, how it is written, and the parts it comes from."""
+    """What a rule looked at: the figure in the unit of its check, and the parts it comes from."""
 
     figure: Decimal
-    unit: str
-    write: Callable[[Decimal], str]
     parts: Sequence[PlanPart]
     advice: str
     remark: str = ""
 
 
-def hourly(rule: GateRule, plan: PlanFigures) -> Finding:
-    """Dollars an hour."""
+def cost(rule: GateRule, plan: PlanFigures) -> Finding:
+    """Dollars an hour or a month."""
     dollars, remark = _told(plan)
-    found = _PlanAmounts(dollars[0], "$/h", _rate, _dearest(plan.parts), _CHEAPER, remark)
-    return _priced(rule, plan, found)
+    figure = dollars[rule.check is Check.MONTHLY]
+    return _priced(rule, plan, _PlanAmounts(figure, _dearest(plan.parts), _CHEAPER, remark))
 
 
-def monthly(rule: GateRule, plan: PlanFigures) -> Finding:
-    """Dollars a month."""
-    dollars, remark = _told(plan)
-    found = _PlanAmounts(dollars[1], "$/month", exact_money, _dearest(plan.parts), _CHEAPER, remark)
-    return _priced(rule, plan, found)
-
-
-def increase_hourly(rule: GateRule, plan: PlanFigures, base: PlanFigures | None) -> Finding:
-    """Dollars an hour more than before."""
+def increase(rule: GateRule, plan: PlanFigures, base: PlanFigures | None) -> Finding:
+    """Dollars an hour or a month more than before, or by which part."""
     before, after = _compared(plan, base)
-    more = after[0] - before[0]
-    return _increase(rule, plan, base, _PlanAmounts(more, "$/h more", _rate, _grown(plan, base), _LESS))
-
-
-def increase_monthly(rule: GateRule, plan: PlanFigures, base: PlanFigures | None) -> Finding:
-    """Dollars a month more than before."""
-    before, after = _compared(plan, base)
-    more = after[1] - before[1]
-    return _increase(rule, plan, base, _PlanAmounts(more, "$/month more", exact_money, _grown(plan, base), _LESS))
-
-
-def increase_share(rule: GateRule, plan: PlanFigures, base: PlanFigures | None) -> Finding:
-    """By which part more than before."""
-    before, after = _compared(plan, base)
-    if not before[0]:
-        return unknown(rule, "the earlier plan costs nothing, so the increase has no percentage", _amount(rule))
-    more = rate(after[0] / before[0] - 1)
-    return _increase(rule, plan, base, _PlanAmounts(more, "of what it was", _percent, _grown(plan, base), _LESS))
+    more = after[0] - before[0] if rule.check is not Check.INCREASE_MONTHLY else after[1] - before[1]
+    if rule.check is Check.INCREASE_SHARE:
+        if not before[0]:
+            return unknown(rule, "the earlier plan costs nothing, so the increase has no percentage", _amount(rule))
+        more = rate(after[0] / before[0] - 1)
+    if base is not None and base.currency != plan.currency:
+        return unknown(rule, f"the plan before is in {base.currency}, not in {plan.currency}", _amount(rule))
+    if base is not None and base.unpriced:
+        return _unpriced(rule, base)
+    return _priced(rule, plan, _PlanAmounts(more, _grown(plan, base), _LESS))
 
 
 _CHEAPER = "plan for less, or have the budget raised"
@@ -91,14 +74,6 @@ def not_compared(rule: GateRule) -> Finding:
     return Finding(rule, Status.UNKNOWN, "no plan to compare with", allowed, advice=advice)
 
 
-def _increase(rule: GateRule, plan: PlanFigures, base: PlanFigures | None, found: _PlanAmounts) -> Finding:
-    if base is not None and base.currency != plan.currency:
-        return unknown(rule, f"the plan before is in {base.currency}, not in {plan.currency}", _amount(rule))
-    if base is not None and base.unpriced:
-        return _unpriced(rule, base)
-    return _priced(rule, plan, found)
-
-
 def _priced(rule: GateRule, plan: PlanFigures, found: _PlanAmounts) -> Finding:
     """An amount of dollars; not known where something stands whose price is not."""
     return _unpriced(rule, plan) if plan.unpriced else _at_most(rule, found)
@@ -114,7 +89,7 @@ def commitment(rule: GateRule, plan: PlanFigures) -> Finding:
     bought = [p for p in plan.parts if p.bought]
     total = sum((p.term_total for p in bought), NOTHING)
     advice = "allow shorter terms or fewer options (markets.terms, markets.options), or have more approved"
-    return _at_most(rule, _PlanAmounts(total, "$ over the terms", exact_money, _dearest(bought), advice))
+    return _at_most(rule, _PlanAmounts(total, _dearest(bought), advice))
 
 
 def committed_share(rule: GateRule, plan: PlanFigures) -> Finding:
@@ -126,7 +101,7 @@ def committed_share(rule: GateRule, plan: PlanFigures) -> Finding:
     committed, total = (mean_held(parts, _vcpus, plan.horizon_hours) for parts in (held, plan.parts))
     share = rate(committed / total) if total else NOTHING
     advice = "size the reserve by regret (planning.regret_quantile) or leave less to commitments"
-    return _at_most(rule, _PlanAmounts(share, "of the vCPUs", _percent, _dearest(held), advice, " in the mean"))
+    return _at_most(rule, _PlanAmounts(share, _dearest(held), advice, " in the mean"))
 
 
 def _vcpus(part: PlanPart) -> Decimal:
@@ -137,8 +112,7 @@ def longest_term(rule: GateRule, plan: PlanFigures) -> Finding:
     """The longest term of what would be bought, in years."""
     longest = plan.longest_term_years
     parts = [p for p in plan.parts if p.bought and p.term_years == longest]
-    found = _PlanAmounts(Decimal(longest), "years", _years, _dearest(parts), "allow only shorter terms: markets.terms")
-    return _at_most(rule, found)
+    return _at_most(rule, _PlanAmounts(Decimal(longest), _dearest(parts), "allow only shorter terms: markets.terms"))
 
 
 def upfront(rule: GateRule, plan: PlanFigures) -> Finding:
@@ -148,9 +122,7 @@ def upfront(rule: GateRule, plan: PlanFigures) -> Finding:
     day = max(due, key=lambda day: due[day], default=0)
     advice = "allow payments with less upfront: markets.payments"
     dearest = _dearest(days.get(day, []))
-    return _at_most(
-        rule, _PlanAmounts(due.get(day, NOTHING), "$ upfront", exact_money, dearest, advice, _when(day) if due else "")
-    )
+    return _at_most(rule, _PlanAmounts(due.get(day, NOTHING), dearest, advice, _when(day) if due else ""))
 
 
 def _when(day: int) -> str:
@@ -163,7 +135,7 @@ def instances(rule: GateRule, plan: PlanFigures) -> Finding:
     parts = sorted(at_once, key=lambda p: (-p.peak, p.address))
     advice = "take larger types (markets.vcpus), or raise the limit"
     count = sum(map(_peak, at_once), NOTHING)
-    return _at_most(rule, _PlanAmounts(count, "instances", _number, parts, advice, " at one moment"))
+    return _at_most(rule, _PlanAmounts(count, parts, advice, " at one moment"))
 
 
 def _peak(part: PlanPart) -> Decimal:
@@ -195,7 +167,7 @@ def regret(rule: GateRule, plan: PlanFigures) -> Finding:
     held = _dearest([p for p in plan.parts if p.option.is_commitment])
     advice = "commit to less: planning.regret_quantile, shorter terms, or less upfront"
     remark = f" if demand falls by {_percent(fall)}"
-    return _at_most(rule, _PlanAmounts(case.planned - case.best_in_hindsight, "$", exact_money, held, advice, remark))
+    return _at_most(rule, _PlanAmounts(case.planned - case.best_in_hindsight, held, advice, remark))
 
 
 def price_age(rule: GateRule, plan: PlanFigures, today: date) -> Finding:
@@ -207,7 +179,7 @@ def price_age(rule: GateRule, plan: PlanFigures, today: date) -> Finding:
     if age < 0:
         return unknown(rule, f"the oldest price is of {plan.price_day}, after the day of this check", _amount(rule))
     advice = "fetch newer ones: hcloud pricing refresh, or hcloud pricing import"
-    return _at_most(rule, _PlanAmounts(age, "days", _days, _dearest(oldest), advice))
+    return _at_most(rule, _PlanAmounts(age, _dearest(oldest), advice))
 
 
 def unknown(rule: GateRule, text: str, allowed: str) -> Finding:
@@ -216,18 +188,17 @@ def unknown(rule: GateRule, text: str, allowed: str) -> Finding:
 
 
 def _at_most(rule: GateRule, found: _PlanAmounts) -> Finding:
-    bound = rule.bound or NOTHING
-    kept = found.figure <= bound
-    actual = f"{found.write(found.figure)}{found.remark}"
+    unit, write = _WRITTEN[rule.check]
+    kept = found.figure <= (rule.bound or NOTHING)
+    actual = f"{write(found.figure)}{found.remark}"
     where = () if kept else tuple(dict.fromkeys(p.address for p in found.parts))[:NAMED]
     status, advice = (Status.PASSED, "") if kept else (Status.FAILED, found.advice)
-    return Finding(rule, status, actual, f"at most {found.write(bound)}", found.figure, found.unit, where, advice)
+    return Finding(rule, status, actual, _amount(rule), found.figure, unit, where, advice)
 
 
 def _amount(rule: GateRule) -> str:
-    """The bound of a rule that could not be checked, in words."""
-    bound = rule.bound or NOTHING
-    return f"at most {_WRITTEN.get(rule.check, exact_money)(bound)}"
+    """The bound of a rule in words."""
+    return f"at most {_WRITTEN[rule.check][1](rule.bound or NOTHING)}"
 
 
 def _dearest(parts: Sequence[PlanPart]) -> list[PlanPart]:
@@ -260,10 +231,18 @@ def _days(count: Decimal) -> str:
     return f"{count:,.1f} days" if count % 1 else counted(int(count), "day")
 
 
-_WRITTEN: dict[Check, Callable[[Decimal], str]] = {
-    Check.HOURLY: _rate,
-    Check.INCREASE_HOURLY: _rate,
-    Check.INCREASE_SHARE: _percent,
-    Check.COMMITTED_SHARE: _percent,
-    Check.PRICE_AGE: _days,
+_WRITTEN: dict[Check, tuple[str, Callable[[Decimal], str]]] = {
+    Check.HOURLY: ("$/h", _rate),
+    Check.MONTHLY: ("$/month", exact_money),
+    Check.INCREASE_HOURLY: ("$/h more", _rate),
+    Check.INCREASE_MONTHLY: ("$/month more", exact_money),
+    Check.INCREASE_SHARE: ("of what it was", _percent),
+    Check.COMMITMENT: ("$ over the terms", exact_money),
+    Check.COMMITTED_SHARE: ("of the vCPUs", _percent),
+    Check.LONGEST_TERM: ("years", _years),
+    Check.UPFRONT: ("$ upfront", exact_money),
+    Check.INSTANCES: ("instances", _number),
+    Check.REGRET: ("$", exact_money),
+    Check.PRICE_AGE: ("days", _days),
 }
+"""The unit of what each check compares, and how an amount of it is written."""

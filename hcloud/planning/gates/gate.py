@@ -115,8 +115,8 @@ def _span(days: Decimal) -> str:
 Judge = Callable[[GateRule, PlanFigures], Finding]
 
 _BY_PLAN: Mapping[Check, Judge] = {
-    Check.HOURLY: amounts.hourly,
-    Check.MONTHLY: amounts.monthly,
+    Check.HOURLY: amounts.cost,
+    Check.MONTHLY: amounts.cost,
     Check.COMMITMENT: amounts.commitment,
     Check.COMMITTED_SHARE: amounts.committed_share,
     Check.LONGEST_TERM: amounts.longest_term,
@@ -132,11 +132,7 @@ _BY_PLAN: Mapping[Check, Judge] = {
     Check.OPTIONS: options,
     Check.TAGS: tags,
 }
-_INCREASES = {
-    Check.INCREASE_HOURLY: amounts.increase_hourly,
-    Check.INCREASE_MONTHLY: amounts.increase_monthly,
-    Check.INCREASE_SHARE: amounts.increase_share,
-}
+_INCREASES = (Check.INCREASE_HOURLY, Check.INCREASE_MONTHLY, Check.INCREASE_SHARE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,5 +158,5 @@ def _judged(rule: GateRule, plan: PlanFigures, around: Around) -> Finding:
     if rule.check in _INCREASES:
         if around.base is None and not around.first:
             return amounts.not_compared(rule)
-        return _INCREASES[rule.check](rule, plan, around.base)
+        return amounts.increase(rule, plan, around.base)
     return _BY_PLAN[rule.check](rule, plan)

@@ -20,7 +20,7 @@ from hcloud.planning.changes.slots import CloudRegion
 from hcloud.planning.purchases.answers import Holdings, MatchedPurchase
 from hcloud.planning.purchases.history import history
 from hcloud.planning.purchases.purchase import expiring
-from hcloud.readers.configuration.config import Loaded, MarketSection
+from hcloud.readers.configuration.config import Loaded
 from hcloud.store.files.crash import crash_from, go_on
 from hcloud.store.records.purchases import PurchaseLedger
 from hcloud.usecases.live import ground as live_ground
@@ -79,9 +79,9 @@ def ledger_of(loaded: Loaded, where: CommitSelection, crash: Crash = go_on) -> P
 def opened(loaded: Loaded, where: CommitSelection, place: CloudRegion | None, at: datetime) -> Iterator[CommitGround]:
     """Open the cloud that is named, in the place that is meant (else the configuration's)."""
     selection = where.cloud_in(loaded) or (str(place.provider) if place else None)
-    there = loaded if place is None else _only(loaded, place)
-    if where.region:
-        there = _in_region(there, where.region)
+    there = loaded if place is None else live_ground.market_of(loaded, place)
+    if region := where.region or (place and place.region):
+        there = _with(there, live=there.config.live.model_copy(update={"region": region}))
     with live_ground.opened(there, live_ground.CloudSelection(selection, where.state), at) as found:
         crash = crash_from()
         yield CommitGround(loaded, found, ledger_of(loaded, where, crash), crash)
@@ -105,16 +105,6 @@ def at_scope(loaded: Loaded, scope: Scope) -> tuple[Loaded, CloudRegion | None]:
     live = loaded.config.live
     said = {"account": live.account or scope.account, "endpoint": live.endpoint or scope.endpoint or None}
     return _with(loaded, live=live.model_copy(update=said)), place
-
-
-def _only(loaded: Loaded, place: CloudRegion) -> Loaded:
-    market = next((m for m in loaded.config.markets if m.provider == place.provider), MarketSection())
-    only = market.model_copy(update={"provider": place.provider, "regions": (place.region,)})
-    return _in_region(_with(loaded, markets=(only,)), place.region)
-
-
-def _in_region(loaded: Loaded, region: str) -> Loaded:
-    return _with(loaded, live=loaded.config.live.model_copy(update={"region": region}))
 
 
 def _with(loaded: Loaded, **sections: object) -> Loaded:

@@ -24,6 +24,7 @@ from hcloud.harvest.outcomes import (
 from hcloud.harvest.policy import HarvestPolicy
 from hcloud.harvest.replicas import (
     SYSTEMS,
+    LastedYear,
     PlacedSets,
     ReplicaPool,
     ServerEvents,
@@ -217,11 +218,8 @@ def study_replicas(request: ReplicaRequest, progress: Callable[[float], None]) -
 class _ReplicaRun:
     sets: Sets
     placed: PlacedSets
-    lost: int | None
+    year: LastedYear | None
     failed: int | None
-    copied: int
-    stuck: int
-    put_off: int
     fill: tuple[float, ...]
 
 
@@ -230,23 +228,22 @@ def _run(opened: OpenedReplicas, system: str, writers: NDArray[np.int64], seed: 
     placed = place_blocks(pool, system, len(writers), seed, writers)
     sets, fill = placed.sets.copy(), fill_by_size(pool, placed.pool.left)
     failed = failed_accesses(pool, sets, ACCESSES, seed) if len(pool.busy) else None
-    if happens is None:
-        return _ReplicaRun(sets, placed, None, failed, 0, 0, 0, fill)
-    year = last_a_year(pool, placed, happens)
-    return _ReplicaRun(sets, placed, year.lost, failed, year.copied, year.stuck, year.put_off, fill)
+    year = None if happens is None else last_a_year(pool, placed, happens)
+    return _ReplicaRun(sets, placed, year, failed, fill)
 
 
 def _outcome(pool: ReplicaPool, system: str, runs: list[_ReplicaRun]) -> SystemOutcome:
+    years = [run.year for run in runs if run.year is not None]
     return SystemOutcome(
         system,
         sum(int(run.placed.told[0]) for run in runs),
         added([run.placed.refused for run in runs]),
         added([run.placed.relaxed for run in runs]),
-        tuple(run.lost for run in runs if run.lost is not None),
+        tuple(year.lost for year in years),
         tuple(run.failed for run in runs if run.failed is not None),
-        sum(run.copied for run in runs),
-        sum(run.stuck for run in runs),
-        sum(run.put_off for run in runs),
+        sum(year.copied for year in years),
+        sum(year.stuck for year in years),
+        sum(year.put_off for year in years),
         mean_of([run.fill for run in runs]),
         shared_groups(pool, runs[0].sets),
     )

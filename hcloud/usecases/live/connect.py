@@ -75,12 +75,8 @@ def connect(selection: str, settings: CloudSettings) -> Cloud:
 
 def open_history(settings: CloudSettings, again: AskAgain) -> MachineHistory:
     """What a cloud keeps of the machines of an account; raises MissingExtraError where its SDK is not installed."""
-    own = _own_settings(settings.cloud, settings.options, settings.region, settings.account, settings.endpoint)
-    try:
-        module: Any = importlib.import_module(f"hcloud.providers.{settings.cloud}.history")
-    except ModuleNotFoundError as error:
-        raise _missing(settings.cloud, error) from error
-    return cast("MachineHistory", getattr(module, f"{CLOUDS[settings.cloud].classes}History")(own, again))
+    own = _own_settings(settings)
+    return cast("MachineHistory", _part(settings.cloud, "history", "History")(own, again))
 
 
 def plan_of(path: Path | str) -> FaultPlan:
@@ -124,7 +120,7 @@ def template_without_sdk(settings: CloudSettings, instance_types: Sequence[str])
     """What machines of these types are launched with under these settings: as the provider says, without its SDK."""
     name = settings.cloud
     translate: Any = importlib.import_module(f"hcloud.providers.{name}.translate")
-    own = _own_settings(name, settings.options, settings.region, settings.account)
+    own = _own_settings(replace(settings, endpoint=""))
     found: LaunchTemplate = translate.template(instance_types, own)
     return found
 
@@ -146,15 +142,18 @@ def _missing(name: str, error: ModuleNotFoundError) -> Exception:
     return error if is_ours else MissingExtraError(CLOUDS[name].package, name)
 
 
-def _provider(name: str, settings: CloudSettings) -> Cloud:
+def _part(cloud: str, module: str, kind: str) -> Any:
+    """A class of a cloud's provider, whose SDK is imported with it."""
     try:
-        module: Any = importlib.import_module(f"hcloud.providers.{name}.provider")
-        values: Any = importlib.import_module(f"hcloud.providers.{name}.settings")
+        found: Any = importlib.import_module(f"hcloud.providers.{cloud}.{module}")
     except ModuleNotFoundError as error:
-        raise _missing(name, error) from error
-    cloud = getattr(module, f"{CLOUDS[name].classes}Cloud")
-    own = _settled(getattr(values, f"{CLOUDS[name].classes}Settings"), _fields(name, settings))
-    return cast("Cloud", cloud(own, **_beside(name, settings)))
+        raise _missing(cloud, error) from error
+    return getattr(found, f"{CLOUDS[cloud].classes}{kind}")
+
+
+def _provider(name: str, settings: CloudSettings) -> Cloud:
+    cloud = _part(name, "provider", "Cloud")
+    return cast("Cloud", cloud(_own_settings(settings), **_beside(name, settings)))
 
 
 def _beside(name: str, settings: CloudSettings) -> dict[str, object]:
@@ -176,17 +175,14 @@ def _price(settings: CloudSettings, order: CommitmentOrder) -> object:
 
 def settled_fields(name: str, options: Mapping[str, object], *, region: str, endpoint: str) -> None:
     """Check what the configuration says of a provider's own settings, without its SDK; raises as connecting would."""
-    _own_settings(name, options, region, "any" if CLOUDS[name].account else "", endpoint)
+    account = "any" if CLOUDS[name].account else ""
+    _own_settings(CloudSettings(name, region, account, endpoint, options=options))
 
 
-def _own_settings(name: str, options: Mapping[str, object], region: str, account: str, endpoint: str = "") -> Any:
+def _own_settings(settings: CloudSettings) -> Any:
     """A provider's own settings, without its SDK."""
-    try:
-        values: Any = importlib.import_module(f"hcloud.providers.{name}.settings")
-    except ModuleNotFoundError as error:
-        raise _missing(name, error) from error
-    fields = _fields(name, CloudSettings(name, region, account, endpoint, options=options))
-    return _settled(getattr(values, f"{CLOUDS[name].classes}Settings"), fields)
+    own = _part(settings.cloud, "settings", "Settings")
+    return _settled(own, _fields(settings.cloud, settings))
 
 
 def _settled(own: type[Any], fields: Mapping[str, object]) -> Any:

@@ -228,12 +228,8 @@ def _costs(plan: Plan, hourly: Decimal) -> Iterator[ComparedFigure]:
         chosen, half = operation.chosen, operation.chosen.hourly_half
         ends = (None, None) if half is None else (chosen.hourly - half, chosen.hourly + half)
         yield from _two("cost simulated", chosen.hourly, hourly, ends)
-    low_high = (None, None)
-    if risk is not None:
-        spread = (risk.cost_p10 / plan.horizon_hours, risk.cost_p90 / plan.horizon_hours)
-        yield from _two("cost of the mix", plan.after.hourly, hourly, spread)
-    else:
-        yield from _two("cost of the mix", plan.after.hourly, hourly, low_high)
+    spread = (None, None) if risk is None else (risk.cost_p10 / plan.horizon_hours, risk.cost_p90 / plan.horizon_hours)
+    yield from _two("cost of the mix", plan.after.hourly, hourly, spread)
 
 
 Ends = tuple[Decimal | None, Decimal | None]

@@ -20,7 +20,7 @@ from hcloud.model.holdings.live import MachineState
 from hcloud.providers.aws.provider import AwsCloud
 from hcloud.providers.aws.settings import AwsSettings
 
-NONSENSE = ("html", "truncated", "empty", "json", "gzip", "page of a proxy")
+NONSENSE = ("html", "truncated", "empty", "json", "gzip", "proxy")
 
 
 @pytest.mark.parametrize("which", NONSENSE)

@@ -120,7 +120,6 @@ CASES = [
     Case(20, 1, (A,), (a, bare("2"), machine("3", hcloud_lineage="f" * 32))),
     Case(21, 1, (A, B), (bare("1"), b), [("-", "terminate", 0, ("2",))], ("untagged",)),
     Case(21, 0, (A,), (bare("1"),), refused=("untagged",)),
-    Case(21, 0, (A,), (bare("1"),), [("-", "terminate", 0, ("1",))], terms=DiffInputs(also=frozenset("1"))),
     Case(22, 0, (A, replace(B, protected=True)), (a, b), [("-", "terminate", 0, ("1",))], ("protected",)),
     Case(22, 1, (A, B), (a, machine("2", hcloud_protected="1")), [("-", "terminate", 0, ("1",))]),
     Case(22, 0, (A,), (machine("1", hcloud_protected="1"),), refused=("protected",)),

@@ -167,8 +167,7 @@ def describe_volumes(ask: Ask) -> Wire:
     now, filters = ask.now, ask.wire.get("Filters", [])
     machines = [m for _, m in sorted(ask.world.ledger.machines.items()) if region_of(m) == ask.region]
     found = [_volume(m) for m in machines if m.is_there(now) and is_listed(ask, m)]
-    for each in filters:
-        found = [v for v in found if set(_told(v, str(each.get("Name")))) & set(each.get("Values", []))]
+    found = ask.filtered(found, _volume_reader)
     wanted = [str(i) for i in ask.wire.get("VolumeIds", [])]
     ours = {v["VolumeId"] for v in found}
     if others := [i for i in wanted if i not in ours]:
@@ -179,20 +178,22 @@ def describe_volumes(ask: Ask) -> Wire:
     return {"Volumes": page, "NextToken": token}
 
 
-def _told(volume: Wire, name: str) -> list[str]:
-    [attached] = volume["Attachments"]
-    fields = {
-        "attachment.instance-id": attached["InstanceId"],
-        "attachment.device": attached["Device"],
-        "attachment.status": attached["State"],
-        "availability-zone": volume["AvailabilityZone"],
-        "status": volume["State"],
-        "volume-id": volume["VolumeId"],
-        "volume-type": volume["VolumeType"],
-    }
-    if name not in fields:
-        raise DenialError("InvalidParameterValue", f"The filter '{name}' is invalid")
-    return [str(fields[name])]
+_VOLUME_FILTERS = {
+    "attachment.instance-id": "InstanceId",
+    "attachment.device": "Device",
+    "attachment.status": "State",
+    "availability-zone": "AvailabilityZone",
+    "status": "State",
+    "volume-id": "VolumeId",
+    "volume-type": "VolumeType",
+}
+
+
+def _volume_reader(name: str) -> Callable[[Wire], list[str]] | None:
+    column = _VOLUME_FILTERS.get(name)
+    if column is None:
+        return None
+    return lambda volume: [str((volume["Attachments"][0] if name.startswith("attachment.") else volume)[column])]
 
 
 def _volume(machine: Rented) -> Wire:

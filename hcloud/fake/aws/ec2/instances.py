@@ -19,7 +19,7 @@ from hcloud.fake.aws.ec2.machines import (
     spot_request,
     state_of,
 )
-from hcloud.fake.aws.world import Ask, DenialError, Wire, moment, region_of
+from hcloud.fake.aws.world import Ask, DenialError, Wire, by_column, moment, region_of
 from hcloud.fake.faults import FaultKind, Lag
 from hcloud.fake.ledger import Rented
 
@@ -55,11 +55,7 @@ def describe_instance_status(ask: Ask) -> Wire:
     found = of_ids(ask, ids) if ids else _listed(ask)
     states = [(m, seen_state(ask, m)) for m in found]
     shown = [(m, s) for m, s in states if ask.wire.get("IncludeAllInstances") or s == "running"]
-    for each in ask.wire.get("Filters", []):
-        if each.get("Name") != "event.code":
-            raise DenialError("InvalidParameterValue", f"The filter '{each.get('Name')}' is invalid")
-        wanted = set(each.get("Values", []))
-        shown = [(m, s) for m, s in shown if any(event["Code"] in wanted for event in scheduled(m))]
+    shown = ask.filtered(shown, {"event.code": lambda seen: [event["Code"] for event in scheduled(seen[0])]}.get)
     page, token = ask.page(shown, LARGEST_PAGE)
     told = [
         {
@@ -80,12 +76,8 @@ def describe_tags(ask: Ask) -> Wire:
         for m in _listed(ask)
         for k, v in sorted(seen_tags(ask, m).items())
     ]
-    for each in ask.wire.get("Filters", []):
-        column = {"resource-id": "ResourceId", "key": "Key", "value": "Value", "resource-type": "ResourceType"}
-        wanted = column.get(str(each.get("Name")))
-        if wanted is None:
-            raise DenialError("InvalidParameterValue", f"The filter '{each.get('Name')}' is invalid")
-        rows = [r for r in rows if r[wanted] in each.get("Values", [])]
+    columns = {"resource-id": "ResourceId", "key": "Key", "value": "Value", "resource-type": "ResourceType"}
+    rows = ask.filtered(rows, by_column(columns))
     page, token = ask.page([] if ask.struck(FaultKind.EMPTY) else rows, LARGEST_PAGE)
     return {"Tags": page, "NextToken": token}
 
@@ -136,10 +128,7 @@ def delete_tags(ask: Ask) -> Wire:
 def describe_spot_instance_requests(ask: Ask) -> Wire:
     """The requests behind spot machines; one that got notice says so."""
     found = [spot_request(m) for m in _listed(ask) if m.spot]
-    for each in ask.wire.get("Filters", []):
-        if each.get("Name") != "status-code":
-            raise DenialError("InvalidParameterValue", f"The filter '{each.get('Name')}' is invalid")
-        found = [r for r in found if r["Status"]["Code"] in each.get("Values", [])]
+    found = ask.filtered(found, {"status-code": lambda request: [request["Status"]["Code"]]}.get)
     wanted = ask.wire.get("SpotInstanceRequestIds")
     page, token = ask.page([r for r in found if not wanted or r["SpotInstanceRequestId"] in wanted], LARGEST_PAGE)
     return {"SpotInstanceRequests": page, "NextToken": token}

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from datetime import datetime
-from fnmatch import fnmatchcase
 
 from hcloud.fake.aws.world import DEFAULT_GROUP, DEFAULT_VPC, Ask, AwsWorld, DenialError, Wire, moment, region_of
 from hcloud.fake.faults import FaultKind
@@ -14,16 +14,6 @@ CODES = {"pending": 0, "running": 16, "shutting-down": 32, "terminated": 48, "st
 TAKEN_FROM_SPOT = "Server.SpotInstanceTermination"
 ROOT_DEVICE = "/dev/xvda"
 _ID_LENGTH = (8, 17)
-_FIXED_FILTERS = {
-    "instance-state-name",
-    "instance-type",
-    "instance-id",
-    "availability-zone",
-    "client-token",
-    "reservation-id",
-    "instance-lifecycle",
-    "tag-key",
-}
 
 
 def state_of(machine: Rented, now: float) -> str:
@@ -89,39 +79,24 @@ def of_ids(ask: Ask, ids: list[str]) -> list[Rented]:
 
 def matching(ask: Ask, machines: list[Rented]) -> list[Rented]:
     """Those that all filters of the request let through."""
-    found = machines
-    for each in ask.wire.get("Filters", []):
-        name, wanted = str(each.get("Name", "")), [str(v) for v in each.get("Values", [])]
-        if name not in _FIXED_FILTERS and not name.startswith("tag:"):
-            raise DenialError("InvalidParameterValue", f"The filter '{name}' is invalid")
-        if len(wanted) > 200:
-            raise DenialError("FilterLimitExceeded", "The maximum number of filter values is 200")
-        patterns = [w for w in wanted if any(c in w for c in "*?[")]
-        plain = set(wanted).difference(patterns)
-        told = ((m, _told(ask, m, name)) for m in found)
-        found = [
-            m
-            for m, vs in told
-            if not plain.isdisjoint(vs) or (patterns and any(fnmatchcase(v, p) for p in patterns for v in vs))
-        ]
-    return found
+    readers: dict[str, Callable[[Rented], Sequence[str]]] = {
+        "instance-state-name": lambda m: [seen_state(ask, m)],
+        "instance-type": lambda m: [m.instance_type],
+        "instance-id": lambda m: [m.id],
+        "availability-zone": lambda m: [m.zone],
+        "client-token": lambda m: [m.token],
+        "reservation-id": lambda m: [str(m.detail.get("reservation", ""))],
+        "instance-lifecycle": lambda m: ["spot"] if m.spot else [],
+        "tag-key": lambda m: list(seen_tags(ask, m)),
+    }
 
+    def reader(name: str) -> Callable[[Rented], Sequence[str]] | None:
+        kind, _, key = name.partition(":")
+        if kind != "tag" or not key:
+            return readers.get(name)
+        return lambda machine: [value for k, value in seen_tags(ask, machine).items() if k == key]
 
-def _told(ask: Ask, machine: Rented, name: str) -> list[str]:
-    tags = seen_tags(ask, machine)
-    if name.startswith("tag:"):
-        key = name.removeprefix("tag:")
-        return [tags[key]] if key in tags else []
-    return {
-        "instance-state-name": [seen_state(ask, machine)],
-        "instance-type": [machine.instance_type],
-        "instance-id": [machine.id],
-        "availability-zone": [machine.zone],
-        "client-token": [machine.token],
-        "reservation-id": [str(machine.detail.get("reservation", ""))],
-        "instance-lifecycle": ["spot"] if machine.spot else [],
-        "tag-key": list(tags),
-    }[name]
+    return ask.filtered(machines, reader)
 
 
 def seen_tags(ask: Ask, machine: Rented) -> dict[str, str]:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 
 from hcloud.fake.aws.behind import is_used, told
-from hcloud.fake.aws.world import DEFAULT_GROUP, DEFAULT_VPC, Ask, AwsWorld, DenialError, Wire, subnet_in
+from hcloud.fake.aws.world import DEFAULT_GROUP, DEFAULT_VPC, Ask, AwsWorld, DenialError, Wire, by_column, subnet_in
 
 PUBLIC = "/aws/service/"
 MOST_NAMES = 10
@@ -159,8 +159,8 @@ def describe_subnets(ask: Ask) -> Wire:
     wanted = [str(i) for i in ask.wire.get("SubnetIds", [])]
     if missing := [i for i in wanted if i not in {s["SubnetId"] for s in found}]:
         raise DenialError("InvalidSubnetID.NotFound", f"The subnet ID '{missing[0]}' does not exist")
-    shown = [s for s in found if (not wanted or s["SubnetId"] in wanted) and _passes(ask, s)]
-    page, token = ask.page(shown)
+    shown = [s for s in found if not wanted or s["SubnetId"] in wanted]
+    page, token = ask.page(ask.filtered(shown, by_column(_SUBNET_FILTERS)))
     return {"Subnets": page, "NextToken": token}
 
 
@@ -173,18 +173,6 @@ _SUBNET_FILTERS = {
     "defaultForAz": "DefaultForAz",
     "state": "State",
 }
-
-
-def _passes(ask: Ask, subnet: Wire) -> bool:
-    for each in ask.wire.get("Filters", []):
-        column = _SUBNET_FILTERS.get(str(each.get("Name")))
-        if column is None:
-            raise DenialError("InvalidParameterValue", f"The filter '{each.get('Name')}' is invalid")
-        value = subnet.get(column)
-        told_as = str(value).lower() if isinstance(value, bool) else str(value)
-        if told_as not in [str(v) for v in each.get("Values", [])]:
-            return False
-    return True
 
 
 def _default_subnet(zone: str, number: int) -> Wire:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from hcloud.fake.faults import FaultKind, FaultRule
-from hcloud.fake.server import NONSENSE, HttpAnswer, json_answer
+from hcloud.fake.server import HttpAnswer, answered_before, json_answer
 
 ELSEWHERE = "http://127.0.0.2:9"
 """Where redirects point: to a host that no test may reach."""
@@ -109,25 +109,4 @@ def before_acting(rule: FaultRule, operation: str, *, ordering: bool) -> HttpAns
         return None
     if rule.answer in _FORMS:
         return _FORMS[rule.answer](rule, operation).answer()
-    if rule.answer is FaultKind.DROPPED_BEFORE:
-        return HttpAnswer(dropped=True)
-    if rule.answer is FaultKind.NONSENSE_BEFORE:
-        return HttpAnswer(200, NONSENSE, {"content-type": "text/html"})
-    if rule.answer is FaultKind.REDIRECT:
-        return HttpAnswer(307, b"", {"location": f"{ELSEWHERE}/{operation}"})
-    return None
-
-
-def after_acting(rule: FaultRule | None, answer: HttpAnswer) -> HttpAnswer:
-    """What becomes of the answer on its way: lost, or cut off (code ``cut``), or replaced by a page of words."""
-    if rule is None:
-        return answer
-    if rule.answer is FaultKind.DROPPED_AFTER:
-        return HttpAnswer(dropped=True)
-    if rule.answer is FaultKind.NONSENSE:
-        if rule.code == "cut":
-            return HttpAnswer(200, answer.body[: len(answer.body) // 2], {"content-type": "application/json"})
-        if rule.code == "gzip":
-            return HttpAnswer(200, b"\x1f\x8b\x08\x00not gzip", {"content-encoding": "gzip"})
-        return HttpAnswer(200, NONSENSE, {"content-type": "text/html"})
-    return answer
+    return answered_before(rule, f"{ELSEWHERE}/{operation}")
