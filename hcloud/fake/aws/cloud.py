@@ -20,7 +20,7 @@ from hcloud.fake.server import HttpAnswer, Received, answered_after, answered_be
 from hcloud.fake.world import NewMachine, tags_in
 
 ELSEWHERE = "http://203.0.113.1/"
-OTHER_LAUNCHES = ("CreateFleet", "RequestSpotFleet", "RequestSpotInstances", "RunScheduledInstances")
+OTHER_LAUNCHES = ("RequestSpotFleet", "RequestSpotInstances", "RunScheduledInstances")
 READING = ("Describe", "Get", "List", "Head")
 
 
@@ -33,6 +33,7 @@ def get_caller_identity(ask: Ask) -> Wire:
 _HANDLERS: Mapping[tuple[str, str], Callable[[Ask], Wire]] = {
     ("sts", "GetCallerIdentity"): get_caller_identity,
     ("ec2", "RunInstances"): launching.run_instances,
+    ("ec2", "CreateFleet"): launching.create_fleet,
     ("ec2", "DescribeInstances"): instances.describe_instances,
     ("ec2", "DescribeInstanceStatus"): instances.describe_instance_status,
     ("ec2", "DescribeTags"): instances.describe_tags,
@@ -45,6 +46,7 @@ _HANDLERS: Mapping[tuple[str, str], Callable[[Ask], Wire]] = {
     ("ec2", "DescribeInstanceTypes"): catalogue.describe_instance_types,
     ("ec2", "DescribeAvailabilityZones"): catalogue.describe_availability_zones,
     ("ec2", "DescribeRegions"): history.describe_regions,
+    ("ec2", "DescribeSpotPriceHistory"): catalogue.describe_spot_price_history,
     ("ec2", "StopInstances"): attributes.stop_instances,
     ("ec2", "StartInstances"): attributes.start_instances,
     ("ec2", "RebootInstances"): attributes.reboot_instances,
@@ -59,6 +61,9 @@ _HANDLERS: Mapping[tuple[str, str], Callable[[Ask], Wire]] = {
     ("ec2", "PurchaseReservedInstancesOffering"): reserved.purchase_reserved_instances_offering,
     ("ec2", "DescribeReservedInstances"): reserved.describe_reserved_instances,
     ("ec2", "DeleteQueuedReservedInstances"): reserved.delete_queued_reserved_instances,
+    ("ec2", "CreateCapacityReservation"): capacity.create_capacity_reservation,
+    ("ec2", "DescribeCapacityReservations"): capacity.describe_capacity_reservations,
+    ("ec2", "CancelCapacityReservation"): capacity.cancel_capacity_reservation,
     ("savingsplans", "DescribeSavingsPlansOfferings"): savings.describe_savings_plans_offerings,
     ("savingsplans", "CreateSavingsPlan"): savings.create_savings_plan,
     ("savingsplans", "DescribeSavingsPlans"): savings.describe_savings_plans,
@@ -67,6 +72,7 @@ _HANDLERS: Mapping[tuple[str, str], Callable[[Ask], Wire]] = {
     ("monitoring", "ListMetrics"): history.list_metrics,
     ("monitoring", "GetMetricData"): history.get_metric_data,
     ("ce", "GetCostAndUsage"): history.get_cost_and_usage,
+    ("pricing", "GetProducts"): catalogue.get_products,
     ("ssm", "GetParameters"): public_parameters.get_parameters,
     ("servicequotas", "GetServiceQuota"): capacity.get_service_quota,
     ("servicequotas", "ListServiceQuotas"): capacity.list_service_quotas,
@@ -147,7 +153,7 @@ class FakeAws(AwsWorld):
         if asking.service != "ec2":
             return ask_moto(received)
         if asking.operation in OTHER_LAUNCHES:
-            words = f"This fake launches by RunInstances, and does no {asking.operation}"
+            words = f"This fake launches by RunInstances and CreateFleet, and does no {asking.operation}"
             raise DenialError("UnsupportedOperation", words)
         if ours := sorted(set(asking.form.values()) & self.ledger.machines.keys()):
             words = f"This fake does no {asking.operation} of a machine ({ours[0]})"
@@ -158,7 +164,7 @@ class FakeAws(AwsWorld):
 def also_needed(asking: Asking) -> tuple[str, ...]:
     """What else a role must be allowed to do for a launch: tagging at once, passing a profile on, and looking up an
     image by name are permissions of their own."""
-    if asking.operation != "RunInstances":
+    if asking.operation not in ("RunInstances", "CreateFleet"):
         return ()
     fields = asking.form
     needed = {

@@ -39,11 +39,17 @@ GROUP = f"{SUBSCRIPTION}/resourceGroups/{{group}}"
 METRICS = f"{GROUP}/providers/{MACHINES}/{{name}}/providers/Microsoft.Insights/metrics"
 IMAGES = "Microsoft.Compute/locations/publishers/artifacttypes/offers/skus/versions/read"
 DIAGNOSTICS = "RetrieveBootDiagnosticsData"
+CAPACITY_GROUPS = "Microsoft.Compute/capacityReservationGroups"
 _PLAIN = {
     NETWORKS: "VirtualNetworks",
     INTERFACES: "NetworkInterfaces",
     ADDRESSES: "PublicIPAddresses",
     DISKS: "Disks",
+    CAPACITY_GROUPS: "CapacityReservationGroups",
+}
+_NESTED = {
+    (NETWORKS, "subnets"): "Subnets",
+    (CAPACITY_GROUPS, "capacityReservations"): "CapacityReservations",
 }
 
 
@@ -120,9 +126,10 @@ def _resources(estate: Estate, operations: AzureOperations) -> Iterator[AzureRou
         name = "ListByResourceGroup" if "Compute" in kind else "List"
         yield route("GET", f"{GROUP}/providers/{kind}", f"{prefix}_{name}", plain.listed)
         yield from _plain(f"{GROUP}/providers/{kind}/{{name}}", prefix, plain)
-    subnets, home = Plain(estate, operations, f"{NETWORKS}/subnets"), f"{GROUP}/providers/{NETWORKS}/{{parent}}/subnets"
-    yield route("GET", home, "Subnets_List", subnets.listed)
-    yield from _plain(f"{home}/{{name}}", "Subnets", subnets)
+    for (kind, child), prefix in _NESTED.items():
+        plain = Plain(estate, operations, f"{kind}/{child}")
+        yield route("GET", f"{GROUP}/providers/{kind}/{{parent}}/{child}", f"{prefix}_List", plain.listed)
+        yield from _plain(f"{GROUP}/providers/{kind}/{{parent}}/{child}/{{name}}", prefix, plain)
     yield from _plain(f"{SUBSCRIPTION}/resourceGroups/{{name}}", "ResourceGroups", Plain(estate, operations, GROUPS))
 
 
@@ -142,6 +149,7 @@ def _reservations(found: FakeReservations) -> Iterator[AzureRoute]:
     yield route("GET", f"{orders}/{{order}}/reservations", "Reservation_List", found.held)
     yield route("POST", f"{orders}/{{order}}/calculateRefund", "CalculateRefund_Post", found.refund)
     yield route("POST", f"{orders}/{{order}}/return", "Return_Post", found.give_back)
+    yield route("GET", f"{SUBSCRIPTION}{CAPACITY}/catalogs", "GetCatalog", found.catalog)
 
 
 def _lists(lists: Lists, operations: AzureOperations) -> Iterator[AzureRoute]:

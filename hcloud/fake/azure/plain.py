@@ -1,4 +1,4 @@
-"""The fake Azure's resources that only have to be kept (groups, networks, interfaces, disks),
+"""The fake Azure's resources that only have to be kept (groups, networks, interfaces, disks, capacity reservations),
 and how busy its monitor says that machines are."""
 
 from __future__ import annotations

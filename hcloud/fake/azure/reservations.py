@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 
 from hcloud.fake.azure.operations import AzureHandlers
-from hcloud.fake.azure.shapes import TERM_FACTORS, TERM_YEARS, AzureSize, shape
+from hcloud.fake.azure.shapes import TERM_FACTORS, TERM_YEARS, AzureSize, shape, shapes
 from hcloud.fake.azure.wire import ArmRequest, Document, Refused, branch, text
 from hcloud.fake.ledger import BoughtCommitment
 from hcloud.fake.server import HttpAnswer, json_answer
@@ -73,6 +73,14 @@ class FakeReservations(AzureHandlers):
         wanted = asked.params.get("order")
         here = [p for p in found if wanted is None or p.id == wanted.lower()]
         return self._estate.page(asked, [self._reservation(p, asked.now) for p in here])
+
+    def catalog(self, asked: ArmRequest) -> HttpAnswer:
+        """What can be reserved."""
+        terms, plans = list(TERM_FACTORS), {"P1Y": ["Upfront", "Monthly"], "P3Y": ["Upfront", "Monthly"]}
+        found: list[Document] = [
+            {"resourceType": "virtualMachines", "name": s.name, "terms": terms, "billingPlans": plans} for s in shapes()
+        ]
+        return self._estate.page(asked, found)
 
     def refund(self, asked: ArmRequest) -> HttpAnswer:
         """What would be given back."""

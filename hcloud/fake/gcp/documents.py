@@ -5,7 +5,7 @@ from __future__ import annotations
 from zlib import crc32
 
 from hcloud.fake.gcp import quotas
-from hcloud.fake.gcp.catalog import MIB_PER_GIB, GcpMachineType
+from hcloud.fake.gcp.catalog import MIB_PER_GIB, GcpMachineType, region_of
 from hcloud.fake.gcp.operations import BASE, stamp
 from hcloud.fake.gcp.world import GcpWorld
 from hcloud.fake.ledger import Rented
@@ -81,6 +81,18 @@ def machine_type(world: GcpWorld, shape: GcpMachineType, zone: str) -> dict[str,
         "memoryMb": int(shape.memory_gib * MIB_PER_GIB),
         "isSharedCpu": shape.shared,
         "selfLink": f"{BASE}/projects/{world.place.project}/zones/{zone}/machineTypes/{shape.name}",
+    }
+
+
+def zone(world: GcpWorld, name: str) -> dict[str, object]:
+    """A zone."""
+    place = f"{BASE}/projects/{world.place.project}"
+    return {
+        "kind": "compute#zone",
+        "name": name,
+        "status": "UP",
+        "region": f"{place}/regions/{region_of(name)}",
+        "selfLink": f"{place}/zones/{name}",
     }
 
 

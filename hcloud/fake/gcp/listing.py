@@ -103,6 +103,12 @@ def _instances(world: GcpWorld, call: GcpRequest, zone: str = "") -> list[_Liste
     return [_ListedMachine(world, m, behind, then >= m.tagged_at) for m in world.seen(behind) if zone in ("", m.zone)]
 
 
+def machine_types(world: GcpWorld, call: GcpRequest) -> dict[str, object]:
+    """The machine types of a zone."""
+    zone = world.zone(call)
+    return page(world, call, "machineType", _types(world, zone))
+
+
 def all_machine_types(world: GcpWorld, call: GcpRequest) -> dict[str, object]:
     """The machine types of all zones."""
     found = [d for zone in world.place.zones() for d in _types(world, zone)]
@@ -113,6 +119,27 @@ def _types(world: GcpWorld, zone: str) -> list[dict[str, object]]:
     if zone not in world.types:
         world.types[zone] = [documents.machine_type(world, s, zone) for _, s in sorted(world.place.shapes.items())]
     return world.types[zone]
+
+
+def machine_type(world: GcpWorld, call: GcpRequest) -> dict[str, object]:
+    """A machine type."""
+    zone = world.zone(call)
+    return documents.machine_type(world, world.shape(call.route.path["name"], zone), zone)
+
+
+def zones(world: GcpWorld, call: GcpRequest) -> dict[str, object]:
+    """All zones."""
+    return page(world, call, "zone", [documents.zone(world, z) for z in world.place.zones()])
+
+
+def zone(world: GcpWorld, call: GcpRequest) -> dict[str, object]:
+    """A zone."""
+    return documents.zone(world, world.zone(call))
+
+
+def regions(world: GcpWorld, call: GcpRequest) -> dict[str, object]:
+    """All regions."""
+    return page(world, call, "region", [documents.region(world, r) for r in world.place.regions])
 
 
 def region(world: GcpWorld, call: GcpRequest) -> dict[str, object]:
@@ -130,6 +157,12 @@ def zone_operations(world: GcpWorld, call: GcpRequest) -> dict[str, object]:
     zone = world.zone(call)
     own = [o.document(world.place.project, world.now) for o in world.operations.of(f"zones/{zone}", world.now)]
     return page(world, call, "operation", own + _preemptions(world, zone))
+
+
+def region_operations(world: GcpWorld, call: GcpRequest) -> dict[str, object]:
+    """The operations of a region."""
+    found = world.operations.of(f"regions/{world.region(call)}", world.now)
+    return page(world, call, "operation", [o.document(world.place.project, world.now) for o in found])
 
 
 def operation(world: GcpWorld, call: GcpRequest) -> dict[str, object]:

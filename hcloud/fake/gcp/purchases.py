@@ -1,4 +1,4 @@
-"""Commitments of the fake Google: bought once, listed for ever, and never given back."""
+"""Commitments and reservations of the fake Google: bought once, listed for ever, and commitments never given back."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hcloud.fake.clock import midnight_after
 from hcloud.fake.faults import FaultKind
 from hcloud.fake.gcp import catalog, listing
 from hcloud.fake.gcp.operations import BASE, stamp
-from hcloud.fake.gcp.wire.bodies import CommitmentBody, read_body
+from hcloud.fake.gcp.wire.bodies import CommitmentBody, ReservationBody, read_body
 from hcloud.fake.gcp.wire.refusals import STOCK_OUT, already_there, invalid, unknown_resource
 from hcloud.fake.gcp.world import GcpRequest, GcpWorld, OperationFault
 from hcloud.fake.ledger import BoughtCommitment
@@ -94,3 +94,56 @@ def commitment(world: GcpWorld, call: GcpRequest) -> dict[str, object]:
     if found is None or found.detail.get("region") != region:
         raise unknown_resource(f"projects/{world.place.project}/regions/{region}/commitments/{name}")
     return _commitment(world, found)
+
+
+def insert_reservation(world: GcpWorld, call: GcpRequest) -> dict[str, object]:
+    """Hold capacity ready."""
+    zone, body = world.zone(call), read_body(ReservationBody, call.raw)
+    world.shape(body.specific_reservation.instance_properties.machine_type, zone)
+    target = f"zones/{zone}/reservations/{body.name}"
+    if target in world.reservations:
+        raise already_there(f"projects/{world.place.project}/{target}")
+    if call.rule and call.rule.answer in (FaultKind.OPERATION_FAILS, FaultKind.NO_CAPACITY):
+        error = {"code": call.rule.code or STOCK_OUT, "message": "The zone does not have enough resources."}
+        return world.begin(call, "insert", target, OperationFault((error,), 503))
+    shown = body.model_dump(mode="json", by_alias=True)
+    specific = shown["specificReservation"]
+    place = f"{BASE}/projects/{world.place.project}"
+    world.reservations[target] = {
+        **shown,
+        "kind": "compute#reservation",
+        "zone": f"{place}/zones/{zone}",
+        "specificReservation": {**specific, "count": str(specific["count"]), "inUseCount": "0"},
+        "status": "READY",
+        "creationTimestamp": stamp(world.now),
+        "selfLink": f"{place}/{target}",
+    }
+    world.ledger.extras[target] = world.reservations[target]
+    return world.begin(call, "insert", target)
+
+
+def reservations(world: GcpWorld, call: GcpRequest) -> dict[str, object]:
+    """The reservations of a zone."""
+    prefix = f"zones/{world.zone(call)}/"
+    found = [r for t, r in sorted(world.reservations.items()) if t.startswith(prefix)]
+    return listing.page(world, call, "reservation", found)
+
+
+def _held(world: GcpWorld, call: GcpRequest) -> str:
+    target = f"zones/{world.zone(call)}/reservations/{call.route.path['name']}"
+    if target not in world.reservations:
+        raise unknown_resource(f"projects/{world.place.project}/{target}")
+    return target
+
+
+def reservation(world: GcpWorld, call: GcpRequest) -> dict[str, object]:
+    """A reservation."""
+    return world.reservations[_held(world, call)]
+
+
+def delete_reservation(world: GcpWorld, call: GcpRequest) -> dict[str, object]:
+    """Hold it ready no longer."""
+    target = _held(world, call)
+    del world.reservations[target]
+    world.ledger.extras.pop(target, None)
+    return world.begin(call, "delete", target)

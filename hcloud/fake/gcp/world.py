@@ -1,4 +1,4 @@
-"""The fake Google's state: what stands in its zones, and how that looks at a moment."""
+"""The fake Google's state: what stands in its zones, what is reserved there, and how both look at a moment."""
 
 from __future__ import annotations
 
@@ -57,6 +57,7 @@ class GcpWorld(FakeWorld):
         super().__init__(plan)
         self.place = place or GcpProject()
         self.operations = GcpOperations()
+        self.reservations: dict[str, dict[str, object]] = {}
         self.images = Images()
         self.by_hand: set[str] = set()
         self.types: dict[str, list[dict[str, object]]] = {}
@@ -125,6 +126,13 @@ class GcpWorld(FakeWorld):
                 machine.detail["stopped_at"] = over
             else:
                 machine.asked_to_end, machine.ended_at = over, over + self.faults.plan.end_delay
+
+    def shape(self, name: str, zone: str) -> GcpMachineType:
+        """A machine type; raises RefusalError where there is none."""
+        found = self.place.shapes.get(name)
+        if found is None:
+            raise unknown_resource(f"projects/{self.place.project}/zones/{zone}/machineTypes/{name}")
+        return found
 
     def begin(
         self, call: GcpRequest, kind: str, target: str, ending: OperationFault | None = None

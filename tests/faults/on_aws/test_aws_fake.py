@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from decimal import Decimal
@@ -12,6 +13,30 @@ from contract.rigs.aws import REGION, AwsRig
 
 from hcloud.fake.bill import bill
 from hcloud.fake.tariffs import tariff_of
+
+
+def test_capacity_is_reserved_once_for_a_token(rig: AwsRig) -> None:
+    ec2 = rig.client("ec2")
+    asked = {"InstanceType": "m5.large", "InstancePlatform": "Linux/UNIX", "AvailabilityZone": f"{REGION}a"}
+    first = ec2.create_capacity_reservation(InstanceCount=2, ClientToken="t", **asked)["CapacityReservation"]
+    again = ec2.create_capacity_reservation(InstanceCount=2, ClientToken="t", **asked)["CapacityReservation"]
+    assert first["CapacityReservationId"] == again["CapacityReservationId"]
+    assert len(ec2.describe_capacity_reservations()["CapacityReservations"]) == 1
+    with pytest.raises(Exception, match="IdempotentParameterMismatch"):
+        ec2.create_capacity_reservation(InstanceCount=3, ClientToken="t", **asked)
+
+
+def test_prices_come_from_the_shop_and_move_with_the_plan(rig: AwsRig) -> None:
+    def hourly() -> Decimal:
+        wanted = {"regionCode": REGION, "instanceType": "m5.large"}
+        filters = [{"Type": "TERM_MATCH", "Field": k, "Value": v} for k, v in wanted.items()]
+        [product] = rig.client("pricing").get_products(ServiceCode="AmazonEC2", Filters=filters)["PriceList"]
+        [term] = json.loads(product)["terms"]["OnDemand"].values()
+        return Decimal(term["priceDimensions"]["Hrs"]["pricePerUnit"]["USD"])
+
+    before = hourly()
+    rig.faults({"price_factor": 2})
+    assert hourly() == 2 * before
 
 
 def test_machines_are_billed_by_the_second_with_a_minute_at_least(rig: AwsRig) -> None:
@@ -44,11 +69,35 @@ def test_the_fake_refuses_what_ec2_refuses(rig: AwsRig, changes: dict[str, objec
     assert not rig.rented()
 
 
+def test_an_instant_fleet_tells_its_errors_and_is_made_once_for_a_token(rig: AwsRig) -> None:
+    rig.faults({"stock": {f"m5.large@{REGION}a": 1, f"m5.large@{REGION}b": 0}})
+    overrides = [{"InstanceType": "m5.large", "AvailabilityZone": z} for z in rig.zones[:2]]
+    asked = {
+        "Type": "instant",
+        "ClientToken": "fleet",
+        "TargetCapacitySpecification": {"TotalTargetCapacity": 3, "DefaultTargetCapacityType": "on-demand"},
+        "LaunchTemplateConfigs": [
+            {
+                "LaunchTemplateSpecification": {"LaunchTemplateName": "template", "Version": "1"},
+                "Overrides": overrides,
+            }
+        ],
+    }
+    with pytest.raises(Exception, match=r"InvalidLaunchTemplateName\.NotFoundException"):
+        rig.client("ec2").create_fleet(**asked)
+    said = {"ImageId": "ami-12c6146b"}
+    rig.client("ec2").create_launch_template(LaunchTemplateName="template", LaunchTemplateData=said)
+    first = rig.client("ec2").create_fleet(**asked)
+    assert [len(i["InstanceIds"]) for i in first["Instances"]] == [1]
+    assert [e["ErrorCode"] for e in first["Errors"]] == ["InsufficientInstanceCapacity"]
+    assert rig.client("ec2").create_fleet(**asked)["FleetId"] == first["FleetId"]
+    assert len(rig.rented()) == 1
+
+
 def test_machines_that_the_ledger_would_not_have_are_launched_by_nobody(rig: AwsRig) -> None:
-    wanted = {"TotalTargetCapacity": 1, "DefaultTargetCapacityType": "on-demand"}
-    template = {"LaunchTemplateSpecification": {"LaunchTemplateName": "template", "Version": "1"}}
+    wanted = {"InstanceType": "m5.large", "ImageId": "ami-12345678"}
     with pytest.raises(Exception, match="UnsupportedOperation"):
-        rig.client("ec2").create_fleet(TargetCapacitySpecification=wanted, LaunchTemplateConfigs=[template])
+        rig.client("ec2").request_spot_instances(InstanceCount=1, LaunchSpecification=wanted)
 
 
 def test_objects_are_written_on_condition_and_only_one_of_two_wins(rig: AwsRig) -> None:

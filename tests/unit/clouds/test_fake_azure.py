@@ -205,7 +205,14 @@ def test_a_uniform_set_keeps_its_machines_to_itself(world: World) -> None:
     assert not world.fake.ledger.live(world.fake.clock.now())
 
 
-def test_groups_and_networks_are_kept(world: World) -> None:
+def test_groups_networks_and_capacity_reservations_are_kept(world: World) -> None:
+    compute = world.arm.compute
+    compute.capacity_reservation_groups.create_or_update(GROUP, "crg", {"location": "eastus", "zones": ["1"]})
+    body = {"location": "eastus", "sku": {"name": TYPE, "capacity": 2}, "zones": ["1"]}
+    reservations = compute.capacity_reservations
+    done(reservations.begin_create_or_update(GROUP, "crg", "cr", body, polling_interval=0))
+    found = list(reservations.list_by_capacity_reservation_group(GROUP, "crg"))
+    assert [(r.name, r.sku.capacity) for r in found] == [("cr", 2)]
     space = {"addressSpace": {"addressPrefixes": ["10.0.0.0/8"]}, "subnets": [{"name": "s", "properties": {}}]}
     networks = world.arm.network.virtual_networks
     done(networks.begin_create_or_update(GROUP, "net", {"location": "eastus", "properties": space}, polling_interval=0))

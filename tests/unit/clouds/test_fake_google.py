@@ -405,6 +405,16 @@ def test_I8_a_wrong_commitment_is_refused(changes: dict[str, object]) -> None:
     assert not fake.ledger.purchases
 
 
+def test_reservations_are_held_and_given_up() -> None:
+    fake = cloud()
+    path = f"zones/{ZONE}/reservations"
+    wanted = {"count": "3", "instanceProperties": {"machineType": "n2-standard-4"}}
+    ask(fake, "POST", path, {"name": "ready", "specificReservation": wanted})
+    assert [r["status"] for r in ask(fake, "GET", path)["items"]] == ["READY"]
+    ask(fake, "DELETE", f"{path}/ready")
+    assert refused(fake, "GET", f"{path}/ready") == (404, "notFound")
+
+
 def price_list(fake: FakeGoogle, **query: str) -> dict[str, Any]:
     answer = fake.answer(Received("GET", "/v1/services/6F81-5844-456A/skus", query, {}, b""))
     found: dict[str, Any] = json.loads(answer.body)

@@ -1,4 +1,4 @@
-"""RunInstances: tokens, quotas, stock and partial fills."""
+"""RunInstances and CreateFleet: tokens, quotas, stock and partial fills."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from hcloud.fake.aws.ec2.references import (
     checked_image,
     profile_name,
     security_groups,
+    template_data,
     with_template,
     zone_of,
 )
@@ -245,3 +246,71 @@ def _made(ask: Ask, order: Ec2Launch, reservation: str) -> Rented:
 
 def _new_id(ask: Ask, prefix: str) -> str:
     return f"{prefix}{ask.world.ledger.next_number():017x}"
+
+
+# fleets
+
+
+def create_fleet(ask: Ask) -> Wire:
+    """An instant fleet: from its overrides in their order, with an error for each that had too few."""
+    wire = ask.wire
+    if wire.get("Type") != "instant":
+        raise DenialError("UnsupportedOperation", "This fake makes instant fleets only")
+    token = _checked_token(str(wire.get("ClientToken", "")))
+    told = _told_before(ask, token)
+    if told is not None:
+        return {"FleetId": str(told[0].detail["fleet"]), "Errors": [], "Instances": _by_override(told)}
+    ask.refuse_dry_run()
+    fleet = f"fleet-{ask.world.ledger.next_number():032x}"
+    made, errors = _filled(ask, token, fleet)
+    _remember(ask, token, [m.id for m in made])
+    return {"FleetId": fleet, "Errors": errors, "Instances": _by_override(made)}
+
+
+def _filled(ask: Ask, token: str, fleet: str) -> tuple[list[Rented], list[Wire]]:
+    target = ask.wire["TargetCapacitySpecification"]
+    wanted, spot = int(target["TotalTargetCapacity"]), target.get("DefaultTargetCapacityType") == "spot"
+    made: list[Rented] = []
+    errors: list[Wire] = []
+    for config in ask.wire["LaunchTemplateConfigs"]:
+        template = config.get("LaunchTemplateSpecification")
+        data = template_data(ask, template) if template else {}
+        for override in config.get("Overrides") or [{}]:
+            if len(made) == wanted:
+                break
+            order = _of_override(ask, {**data, **override}, token)
+            order = replace(order, most=wanted - len(made), spot=spot, detail={**order.detail, "fleet": fleet})
+            try:
+                made += launch(ask, order)
+            except DenialError as denial:
+                errors.append({"ErrorCode": denial.code, "ErrorMessage": denial.message, "Lifecycle": _lifecycle(spot)})
+    return made, errors
+
+
+def _of_override(ask: Ask, wire: Wire, token: str) -> Ec2Launch:
+    """One machine as a launch template and its override have it."""
+    image, zone = wire.get("ImageId"), wire.get("AvailabilityZone") or ""
+    image = checked_image(ask, str(image)) if image else None
+    placed = _zone(ask, wire.get("SubnetId") or "", zone)
+    name = _known_type(ask, str(wire.get("InstanceType") or USUAL_TYPE))
+    detail = {
+        "region": ask.region,
+        "image": image,
+        "start_up": _user_data(str(wire.get("UserData", ""))),
+        "security_groups": security_groups(ask, wire.get("SecurityGroupIds", ())),
+    }
+    return Ec2Launch(name, placed, 1, 1, False, tags_of(ask.wire), token, detail)
+
+
+def _lifecycle(spot: bool) -> str:
+    return "spot" if spot else "on-demand"
+
+
+def _by_override(machines: list[Rented]) -> list[Wire]:
+    groups: dict[tuple[str, str], list[Rented]] = {}
+    for machine in machines:
+        groups.setdefault((machine.instance_type, machine.zone), []).append(machine)
+    return [
+        {"InstanceIds": [m.id for m in group], "InstanceType": name, "Lifecycle": _lifecycle(group[0].spot)}
+        for (name, _), group in groups.items()
+    ]

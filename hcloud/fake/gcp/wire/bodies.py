@@ -205,6 +205,29 @@ class CommitmentBody(_RequestBody):
     resources: tuple[ResourceAmount, ...] = Field(min_length=1)
 
 
+class ReservedProperties(_RequestBody):
+    """What is held ready."""
+
+    machine_type: Annotated[str, Field(min_length=1)]
+    min_cpu_platform: str = ""
+
+
+class SpecificReservation(_RequestBody):
+    """How many of what are held ready."""
+
+    count: Annotated[Int64, Field(ge=1)]
+    instance_properties: ReservedProperties
+
+
+class ReservationBody(_RequestBody):
+    """Capacity to hold ready."""
+
+    name: Name
+    description: str = ""
+    specific_reservation_required: bool = False
+    specific_reservation: SpecificReservation
+
+
 Body = TypeVar("Body", bound=BaseModel)
 
 

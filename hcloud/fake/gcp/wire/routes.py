@@ -11,8 +11,13 @@ MONITORING = re.compile(r"/v3/projects/(?P<project>[^/]+)/timeSeries")
 PRICE_LIST = "/v1/services/6F81-5844-456A/skus"  # Compute Engine's number in the Cloud Billing catalogue
 _ROUTES = """
 GET    {project}                                            projects.get
+GET    {project}/regions                                    regions.list
 GET    {project}/regions/{region}                           regions.get
+GET    {project}/zones                                      zones.list
+GET    {project}/zones/{zone}                               zones.get
 GET    {project}/aggregated/machineTypes                    machineTypes.aggregatedList
+GET    {project}/zones/{zone}/machineTypes                  machineTypes.list
+GET    {project}/zones/{zone}/machineTypes/{name}           machineTypes.get
 GET    {project}/aggregated/instances                       instances.aggregatedList
 GET    {project}/zones/{zone}/instances                     instances.list
 POST   {project}/zones/{zone}/instances                     instances.insert
@@ -27,8 +32,13 @@ GET    {project}/global/images/family/{family}              images.getFromFamily
 GET    {project}/zones/{zone}/operations                    zoneOperations.list
 GET    {project}/zones/{zone}/operations/{name}             zoneOperations.get
 POST   {project}/zones/{zone}/operations/{name}/wait        zoneOperations.wait
+GET    {project}/regions/{region}/operations                regionOperations.list
 GET    {project}/regions/{region}/operations/{name}         regionOperations.get
 POST   {project}/regions/{region}/operations/{name}/wait    regionOperations.wait
+GET    {project}/zones/{zone}/reservations                  reservations.list
+POST   {project}/zones/{zone}/reservations                  reservations.insert
+GET    {project}/zones/{zone}/reservations/{name}           reservations.get
+DELETE {project}/zones/{zone}/reservations/{name}           reservations.delete
 GET    {project}/regions/{region}/commitments               regionCommitments.list
 POST   {project}/regions/{region}/commitments               regionCommitments.insert
 GET    {project}/regions/{region}/commitments/{name}        regionCommitments.get
