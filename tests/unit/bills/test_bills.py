@@ -115,12 +115,14 @@ def test_a_bill_of_days_is_spread_over_their_hours() -> None:
     assert any("spread evenly" in said for said in bill.said)
 
 
-@pytest.mark.parametrize("unit", ["10 Hours", "100 Hours"])
-def test_the_quantity_of_azure_is_use_whatever_the_block_that_is_priced(unit: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("unit", "block"), [("10 Hours", 10), ("100 Hours", 100)])
+def test_the_quantity_of_azure_is_use_whatever_the_block_that_is_priced(unit: str, block: int, tmp_path: Path) -> None:
     path = tmp_path / "blocks.csv"
     path.write_text((CASES / "azure_ea_amortised.csv").read_text(encoding="utf-8-sig").replace(",1 Hour,", f",{unit},"))
     assert f",{unit}," in path.read_text()
-    assert read_bill(path).usage[0].hours.tolist() == [2.5] * 48  # 120 hours in two days, as in a file of single hours
+    linux = read_bill(path).usage[0]
+    assert linux.hours.tolist() == [2.5] * 48  # 120 hours in two days, as in a file of single hours
+    assert linux.list_cost == Decimal("0.096") * 120 / block  # one price is for a block
 
 
 def test_actual_costs_of_azure_say_that_no_commitment_is_amortised() -> None:
