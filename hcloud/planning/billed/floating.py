@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 Running = Mapping[MachineKind, "Floats"]
 COUNT_PLACES = 4
 NOTHING = 1e-6
+UNSAID = 1e-4  # ours: next to nothing
+"""The part of list prices at which a commitment counts whose cost the bill does not say (one of actual costs): by what
+it covered it holds as much as at any other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +63,8 @@ def pool_of(
     dollars an hour, beside them. None where it is worth nothing."""
     dollars = free[1] + float(sum(part.count * part.hourly for part in parts))
     listed = free[0] + sum(float(part.count * part.shape.vcpus) * part.use.list_rate for part in parts)
+    if parts and not dollars:
+        dollars = listed * UNSAID
     if min(dollars, listed) <= NOTHING:
         return None
     rates = {use.kind: use.list_rate * dollars / listed for use in fitting}

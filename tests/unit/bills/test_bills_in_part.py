@@ -98,6 +98,23 @@ def test_prices_of_azure_are_in_the_currency_of_prices(rate: Row, listed: str, t
     assert (used.cost, used.list_cost) == (Decimal("19.8"), Decimal(listed) * Decimal("1.1"))
 
 
+@pytest.mark.parametrize(("meter", "system"), [("Dsv5 Series", "linux"), ("Dsv5 Series Windows", "windows")])
+def test_a_licence_that_the_user_brings_to_azure_is_not_paid_for(meter: str, system: str, tmp_path: Path) -> None:
+    image = '{"ServiceType":"Standard_D4s_v5","ImageType":"Windows Server BYOL"}'
+    details = {
+        "Date": "10/01/2026", "MeterCategory": "Virtual Machines", "ChargeType": "Usage", "SubscriptionId": "1",
+        "ResourceLocation": "eastus", "UnitOfMeasure": "1 Hour", "Quantity": 24, "CostInBillingCurrency": "4.6",
+        "MeterSubCategory": meter, "AdditionalInfo": image,
+    }  # fmt: skip
+    focus = of_focus(
+        ProviderName="Microsoft", ServiceName="Virtual Machines", x_SkuDetails=image, x_SkuMeterName=meter,
+        ConsumedQuantity=1, ConsumedUnit="Hours", ResourceType="Virtual machine", BilledCost=1, EffectiveCost=1,
+    )  # fmt: skip
+    for row in (details, focus):
+        (used,) = read_bill(written([row], tmp_path / "bill.csv")).usage
+        assert used.kind.os == system
+
+
 def of_google(sku: str, cost: str, quantity: float, model: str = "Default", off: str = "") -> Row:
     """A line of the second form of flexible commitments, of the amounts in Google's own example of it."""
     fee = "Commitment" in sku

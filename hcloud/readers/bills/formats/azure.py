@@ -15,7 +15,7 @@ from hcloud.catalog.shapes import family_of
 from hcloud.model.bill import LineKind, UsageKind
 from hcloud.model.catalog import Provider, PurchaseOption
 from hcloud.model.clouds.known import CLOUDS
-from hcloud.readers.bills.formats.words import details_in, hours_each, hours_in
+from hcloud.readers.bills.formats.words import details_in, hours_each, hours_in, licensed_image
 from hcloud.readers.bills.lines import BillFormat, BillLine, NamedCommitment, Stream, Texts
 from hcloud.readers.bills.money import AmountError, numbers_of, product
 
@@ -110,7 +110,7 @@ def _system(texts: Texts, details: dict[str, str]) -> str:
     """The operating system as it is paid for: a licence that the user brings (AHB) costs what Linux costs."""
     if details.get("AHB", "").lower() == "true":
         return "linux"
-    said = f"{details.get('ImageType', '')} {texts['subcategory']} {texts['product']}".lower()
+    said = f"{licensed_image(details)} {texts['subcategory']} {texts['product']}".lower()
     return next((system for word, system in _IMAGES if word in said), "linux")
 
 
