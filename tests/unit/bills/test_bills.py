@@ -419,6 +419,20 @@ def test_corrections_of_an_earlier_bill_leave_no_negative_hours(tmp_path: Path) 
     assert bill.total == total_by_hand(path, "lineItem/UnblendedCost")
 
 
+def test_a_correction_of_an_earlier_bill_is_no_hour_of_this_one(tmp_path: Path) -> None:
+    """Machines of a month were planned for as if none had run for three days before it."""
+    header, *lines = (CASES / "cur_legacy.csv").read_text().splitlines(keepends=True)
+    line = next(line for line in lines if ",i-05,1,USD,0.6630000000," in line)
+    earlier = line.replace(",1,USD,0.66", ",-1,USD,-0.66").replace("2024-10-01T", "2024-09-28T")
+    path = tmp_path / "corrected.csv"
+    path.write_text("".join([header, *lines, earlier]))
+    bill, before = read_bill(path), read_bill(CASES / "cur_legacy.csv")
+    assert earlier != line
+    assert (bill.start, bill.hours) == (before.start, before.hours)
+    assert [used.hours.tolist() for used in bill.usage] == [used.hours.tolist() for used in before.usage]
+    assert bill.total == before.total - Decimal("0.663")
+
+
 def test_a_set_of_machines_may_have_run_at_any_time_of_a_day(tmp_path: Path) -> None:
     text = (CASES / "azure_ea_amortised.csv").read_text()
     path = tmp_path / "sets.csv"
