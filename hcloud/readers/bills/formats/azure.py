@@ -144,7 +144,10 @@ def _hours_in_blocks(units: pa.Array) -> NDArray[np.float64]:
     """How many hours, or whatever else a unit counts, one price is for."""
     coded = units if isinstance(units, pa.DictionaryArray) else units.dictionary_encode()
     sizes = [(hours_in(unit or "") or 1.0) / (hours_each(unit or "") or 1.0) for unit in coded.dictionary.to_pylist()]
-    return np.array([*sizes, 1.0])[coded.indices.fill_null(len(sizes)).to_numpy(zero_copy_only=False)]
+    of_rows: NDArray[np.float64] = np.array([*sizes, 1.0])[
+        coded.indices.fill_null(len(sizes)).to_numpy(zero_copy_only=False)
+    ]
+    return of_rows
 
 
 def _label(names: frozenset[str]) -> str:
