@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 Running = Mapping[MachineKind, "Floats"]
 COUNT_PLACES = 4
 NOTHING = 1e-6
+UNSAID = 1e-4  # ours: next to nothing
+"""The part of list prices at which a commitment counts whose cost the bill does not say (one of actual costs): by what
+it covered it holds as much as at any other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +63,15 @@ def pool_of(
     dollars an hour, beside them. None where it is worth nothing."""
     dollars = free[1] + float(sum(part.count * part.hourly for part in parts))
     listed = free[0] + sum(float(part.count * part.shape.vcpus) * part.use.list_rate for part in parts)
+    term = held.option, held.term_years, held.payment
+    if parts and not dollars:
+        dollars, term = listed * UNSAID, (held.option, None, None)  # at no price that is sold
     if min(dollars, listed) <= NOTHING:
         return None
     rates = {use.kind: use.list_rate * dollars / listed for use in fitting}
     rates |= {part.use.kind: float(part.hourly / part.shape.vcpus) for part in parts if part.hourly}
     known = {part.use.kind: float(part.hourly * part.count) for part in parts if part.hourly}
     covered = {use.kind: rates[use.kind] for use in fitting if rates[use.kind]}
-    term = held.option, held.term_years, held.payment
     return HeldPool(held.provider, *term, dollars, covered, known, hours_left)
 
 

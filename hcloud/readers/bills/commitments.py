@@ -85,7 +85,10 @@ def _covered_by(lines: list[LineTotal], priced: PricedLines) -> dict[UsageKind, 
     for line in lines:
         if line.line.usage is not None and line.line.stream is Stream.HOURS:
             by_kind.setdefault(line.line.usage, []).append(line)
-    return {k: CoveredUse(sum(t.covered for t in of), priced.paid(of)) for k, of in sorted(by_kind.items())}
+    return {
+        kind: CoveredUse(sum(t.covered for t in of), sum((priced.of([t], *t.line.use) for t in of), Decimal(0)))
+        for kind, of in sorted(by_kind.items())
+    }
 
 
 def _hour(since_1970: int) -> datetime | None:

@@ -114,7 +114,7 @@ def product(price: pa.Array, quantity: pa.Array) -> pa.Array:
         try:
             numbers_of(column)
             exact = _decimals(column) if pa.types.is_string(column.type) else column.cast(_FINE, safe=False)
-            parts.append(exact.cast(pa.decimal128(18, 9), safe=False))
+            parts.append(pc.round(exact, 9).cast(pa.decimal128(18, 9), safe=False))  # a cast cuts 2.4 of a float
         except (AmountError, pa.ArrowException):
             return pa.nulls(len(column), _FINE)
     return pc.multiply_checked(*parts)

@@ -34,6 +34,7 @@ from hcloud.readers.bills.tables import batches, opened
 from hcloud.readers.workloads.source import open_source
 
 CASES = Path(__file__).parents[2] / "cases" / "bills"
+DISCOUNTS = {"lines of discounts (in the total alone: what usage paid and saved is before them)": 1}
 SAMPLE = Path(__file__).parents[4] / "shared" / "data" / "bills" / "focus_1.0_sample.csv"
 COSTS = {
     "cur_legacy.csv": "lineItem/UnblendedCost",
@@ -115,12 +116,14 @@ def test_a_bill_of_days_is_spread_over_their_hours() -> None:
     assert any("spread evenly" in said for said in bill.said)
 
 
-@pytest.mark.parametrize("unit", ["10 Hours", "100 Hours"])
-def test_the_quantity_of_azure_is_use_whatever_the_block_that_is_priced(unit: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("unit", "block"), [("10 Hours", 10), ("100 Hours", 100)])
+def test_the_quantity_of_azure_is_use_whatever_the_block_that_is_priced(unit: str, block: int, tmp_path: Path) -> None:
     path = tmp_path / "blocks.csv"
     path.write_text((CASES / "azure_ea_amortised.csv").read_text(encoding="utf-8-sig").replace(",1 Hour,", f",{unit},"))
     assert f",{unit}," in path.read_text()
-    assert read_bill(path).usage[0].hours.tolist() == [2.5] * 48  # 120 hours in two days, as in a file of single hours
+    linux = read_bill(path).usage[0]
+    assert linux.hours.tolist() == [2.5] * 48  # 120 hours in two days, as in a file of single hours
+    assert linux.list_cost == Decimal("0.096") * 120 / block  # one price is for a block
 
 
 def test_actual_costs_of_azure_say_that_no_commitment_is_amortised() -> None:
@@ -299,7 +302,7 @@ def test_a_machine_that_is_not_known_is_said(tmp_path: Path) -> None:
     path = tmp_path / "odd.csv"
     path.write_text((CASES / "cur_legacy.csv").read_text().replace("DedicatedUsage:r5.2xlarge", "DedicatedUsage:r5"))
     bill = read_bill(path)
-    assert bill.said == {"lines of an instance type that is not known (r5)": 1}
+    assert bill.said == {"lines of an instance type that is not known (r5)": 1, **DISCOUNTS}
     assert bill.total == total_by_hand(path, "lineItem/UnblendedCost")
     assert bill.lines[LineKind.OTHER_COMPUTE].rows == 3
 
@@ -339,7 +342,7 @@ def test_parts_of_a_month_are_one_bill(tmp_path: Path) -> None:
     assert is_bill(tmp_path) == "AWS CUR legacy"
     assert (bill.files, bill.lines, bill.commitments) == (2, whole.lines, whole.commitments)
     assert [u.hours.tolist() for u in bill.usage] == [u.hours.tolist() for u in whole.usage]
-    assert bill.said == {"files that are no bill (not read)": 1}
+    assert bill.said == {"files that are no bill (not read)": 1, **DISCOUNTS}
 
 
 def test_actual_and_amortised_costs_are_not_added_up(tmp_path: Path) -> None:
@@ -370,7 +373,8 @@ def test_of_a_month_that_was_delivered_again_the_newest_is_read(tmp_path: Path) 
     (month / "report-Manifest.json").write_text(delivered(month, "9a8b7c6d", content))
     bill = read_bill(tmp_path)
     assert (bill.files, bill.total) == (1, total_by_hand(CASES / "cur_legacy.csv", "lineItem/UnblendedCost"))
-    assert bill.said == {"files of a month that was delivered again (the manifest's own are read)": 1}
+    again = "files of a month that was delivered again (the manifest's own are read)"
+    assert bill.said == {again: 1, **DISCOUNTS}
     assert read_bill(month / "report-Manifest.json").total == bill.total
 
 
@@ -415,6 +419,20 @@ def test_corrections_of_an_earlier_bill_leave_no_negative_hours(tmp_path: Path) 
     assert usage_of(bill)["2", "r5.2xlarge", "rhel", "dedicated"].hours.tolist() == [0, 0, 0, 0]
     assert list(bill.repaired.values()) == [1]
     assert bill.total == total_by_hand(path, "lineItem/UnblendedCost")
+
+
+def test_a_correction_of_an_earlier_bill_is_no_hour_of_this_one(tmp_path: Path) -> None:
+    """Machines of a month were planned for as if none had run for three days before it."""
+    header, *lines = (CASES / "cur_legacy.csv").read_text().splitlines(keepends=True)
+    line = next(line for line in lines if ",i-05,1,USD,0.6630000000," in line)
+    earlier = line.replace(",1,USD,0.66", ",-1,USD,-0.66").replace("2024-10-01T", "2024-09-28T")
+    path = tmp_path / "corrected.csv"
+    path.write_text("".join([header, *lines, earlier]))
+    bill, before = read_bill(path), read_bill(CASES / "cur_legacy.csv")
+    assert earlier != line
+    assert (bill.start, bill.hours) == (before.start, before.hours)
+    assert [used.hours.tolist() for used in bill.usage] == [used.hours.tolist() for used in before.usage]
+    assert bill.total == before.total - Decimal("0.663")
 
 
 def test_a_set_of_machines_may_have_run_at_any_time_of_a_day(tmp_path: Path) -> None:

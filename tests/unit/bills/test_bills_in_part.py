@@ -98,6 +98,23 @@ def test_prices_of_azure_are_in_the_currency_of_prices(rate: Row, listed: str, t
     assert (used.cost, used.list_cost) == (Decimal("19.8"), Decimal(listed) * Decimal("1.1"))
 
 
+@pytest.mark.parametrize(("meter", "system"), [("Dsv5 Series", "linux"), ("Dsv5 Series Windows", "windows")])
+def test_a_licence_that_the_user_brings_to_azure_is_not_paid_for(meter: str, system: str, tmp_path: Path) -> None:
+    image = '{"ServiceType":"Standard_D4s_v5","ImageType":"Windows Server BYOL"}'
+    details = {
+        "Date": "10/01/2026", "MeterCategory": "Virtual Machines", "ChargeType": "Usage", "SubscriptionId": "1",
+        "ResourceLocation": "eastus", "UnitOfMeasure": "1 Hour", "Quantity": 24, "CostInBillingCurrency": "4.6",
+        "MeterSubCategory": meter, "AdditionalInfo": image,
+    }  # fmt: skip
+    focus = of_focus(
+        ProviderName="Microsoft", ServiceName="Virtual Machines", x_SkuDetails=image, x_SkuMeterName=meter,
+        ConsumedQuantity=1, ConsumedUnit="Hours", ResourceType="Virtual machine", BilledCost=1, EffectiveCost=1,
+    )  # fmt: skip
+    for row in (details, focus):
+        (used,) = read_bill(written([row], tmp_path / "bill.csv")).usage
+        assert used.kind.os == system
+
+
 def of_google(sku: str, cost: str, quantity: float, model: str = "Default", off: str = "") -> Row:
     """A line of the second form of flexible commitments, of the amounts in Google's own example of it."""
     fee = "Commitment" in sku
@@ -249,6 +266,38 @@ def test_a_free_machine_has_a_list_cost_of_nothing(tmp_path: Path) -> None:
     assert (figures.usage.list_cost, figures.usage.coverage) == (Decimal("0.192"), Decimal("0.5"))
     # paid 0.096 + 0.06 of 0.192
     assert figures.effective_savings_rate == Decimal("0.1875")
+
+
+def test_a_report_of_aws_is_of_what_is_paid_after_discounts(tmp_path: Path) -> None:
+    """A tenth is taken off in columns of their own, without lines of discounts; tax has none of it. What a savings plan
+    has committed to is said before discounts."""
+    listed = {"pricing_public_on_demand_cost": "0.1"}
+    plan = {"savings_plan_savings_plan_a_r_n": f"{PLAN}a", "savings_plan_offering_type": "ComputeSavingsPlans"}
+    upfront = "amortized_upfront_fee_for_billing_period"
+    fee = {f"reservation_{upfront}": "0.05", "reservation_unused_recurring_fee": "0.04"}
+    off = {f"reservation_net_{upfront}": "0.045", "reservation_net_unused_recurring_fee": "0.036"}
+    off["line_item_net_unblended_cost"] = "0.045"
+    covered = {"savings_plan_savings_plan_effective_cost": "0.07"}
+    rows = [
+        of_report("Usage", cost="0.1", line_item_net_unblended_cost="0.09", **listed),
+        of_report("DiscountedUsage", **RESERVED, **listed, reservation_effective_cost="0.06",
+                  reservation_net_effective_cost="0.054"),
+        of_report("RIFee", "HeavyUsage:m5.large", "0.05", **RESERVED, **fee, **off),
+        of_report("SavingsPlanCoveredUsage", cost="0.1", line_item_net_unblended_cost="0.09", **plan, **listed,
+                  **covered, savings_plan_net_savings_plan_effective_cost="0.063"),
+        of_report("SavingsPlanNegation", cost="-0.1", line_item_net_unblended_cost="-0.09", **plan),
+        of_report("SavingsPlanRecurringFee", "ComputeSP:1yrNoUpfront", "0.07", line_item_net_unblended_cost="0.063",
+                  savings_plan_total_commitment_to_date="0.07", savings_plan_used_commitment="0.07", **plan),
+        of_report("Tax", "", "1"),
+    ]  # fmt: skip
+    figures = figures_of(read_bill(written(rows, tmp_path / "report.csv")))
+    assert figures.bill.total == Decimal("1.198")  # 0.09 + 0.045 + 0.063 + 1
+    assert figures.usage.cost == Decimal("0.207")  # 0.09 + 0.054 + 0.063
+    reserved, saved = figures.commitments
+    assert (reserved.paid, reserved.used) == (Decimal("0.09"), Decimal("0.054"))
+    assert (saved.paid, saved.used) == (Decimal("0.07"), Decimal("0.07"))
+    assert [use.cost for use in (saved.covered or {}).values()] == [Decimal("0.07")]
+    assert figures.effective_savings_rate == Decimal("0.19")  # 0.207 and 0.036 of 0.3
 
 
 def test_a_list_cost_of_nothing_for_what_was_paid_for_is_not_known(tmp_path: Path) -> None:

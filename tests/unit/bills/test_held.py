@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hcloud.model.bill import Bill, BilledCommitment, BilledUsage, LineKind, LineSum, Service, UsageKind
+from hcloud.model.bill import Bill, BilledCommitment, BilledUsage, CoveredUse, LineKind, LineSum, Service, UsageKind
 from hcloud.model.bill_figures import figures_of
 from hcloud.model.catalog import Provider, PurchaseOption
 from hcloud.planning.billed.held import HeldRule, HeldShares, held_of
@@ -101,6 +101,15 @@ def test_a_plan_that_was_not_used_at_all_holds_at_the_price_of_the_one_that_was(
     shares = shares_of([machines("m5.large", 1, 1)], plan("a", "0.1", "0.07"), plan("b", "0.5", "0"))
     assert vcpus_of(shares) == {"m5": 17.14}  # $0.60 an hour at $0.035 a vCPU
     assert dollars_of(shares) == {"m5": 0.6}
+
+
+def test_a_plan_whose_cost_the_bill_does_not_say_holds_what_it_covered() -> None:
+    """A bill of actual costs: its machines were planned for as if nothing covered them."""
+    usage = machines("m5.large", 3, 2, "0")
+    covered = replace(plan("a", "0", "0"), covered={usage.kind: CoveredUse(2 * HOURS, Decimal(0))})
+    shares = shares_of([usage], covered)
+    assert vcpus_of(shares) == {"m5": 4.0}
+    assert (dollars_of(shares), shares.unused) == ({"m5": 0.0}, {})
 
 
 def ending(name: str, hours: int) -> BilledCommitment:

@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from hcloud.catalog.shapes import family_of
 from hcloud.model.bill import LineKind, UsageKind
 from hcloud.model.catalog import Provider, PurchaseOption
 from hcloud.model.clouds.known import CLOUDS
-from hcloud.readers.bills.formats.words import details_in, hours_each
+from hcloud.readers.bills.formats.words import details_in, hours_each, hours_in, licensed_image
 from hcloud.readers.bills.lines import BillFormat, BillLine, NamedCommitment, Stream, Texts
-from hcloud.readers.bills.money import product
+from hcloud.readers.bills.money import AmountError, numbers_of, product
 
 _MACHINES = "virtual machines"
 _IMAGES = (("windows", "windows"), ("redhat", "rhel"), ("red hat", "rhel"), ("rhel", "rhel"), ("suse", "sles"))
@@ -108,7 +110,7 @@ def _system(texts: Texts, details: dict[str, str]) -> str:
     """The operating system as it is paid for: a licence that the user brings (AHB) costs what Linux costs."""
     if details.get("AHB", "").lower() == "true":
         return "linux"
-    said = f"{details.get('ImageType', '')} {texts['subcategory']} {texts['product']}".lower()
+    said = f"{licensed_image(details)} {texts['subcategory']} {texts['product']}".lower()
     return next((system for word, system in _IMAGES if word in said), "linux")
 
 
@@ -125,13 +127,27 @@ def _holding(texts: Texts) -> NamedCommitment | None:
 
 
 def _with_list_cost(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The lines with what they cost at list prices, where the file says the price alone: in the currency of prices,
-    which that of the bill may differ from (MCA)."""
+    """The lines with what they cost at list prices, where the file says the price alone: of a block of use (``100
+    Hours``), in the currency of prices, which that of the bill may differ from (MCA)."""
     names = batch.schema.names
     if "list" in names or "list_price" not in names:
         return batch
-    cost = product(batch.column("list_price"), batch.column("quantity"))
+    try:
+        blocks = pa.array(numbers_of(batch.column("quantity")) / _hours_in_blocks(batch.column("unit")))
+    except AmountError:
+        return batch
+    cost = product(batch.column("list_price"), blocks)
     return batch.append_column("list", product(cost, batch.column(_EXCHANGE)) if _EXCHANGE in names else cost)
+
+
+def _hours_in_blocks(units: pa.Array) -> NDArray[np.float64]:
+    """How many hours, or whatever else a unit counts, one price is for."""
+    coded = units if isinstance(units, pa.DictionaryArray) else units.dictionary_encode()
+    sizes = [(hours_in(unit or "") or 1.0) / (hours_each(unit or "") or 1.0) for unit in coded.dictionary.to_pylist()]
+    of_rows: NDArray[np.float64] = np.array([*sizes, 1.0])[
+        coded.indices.fill_null(len(sizes)).to_numpy(zero_copy_only=False)
+    ]
+    return of_rows
 
 
 def _label(names: frozenset[str]) -> str:

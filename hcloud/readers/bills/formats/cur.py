@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from hcloud.model.bill import LineKind, UsageKind
 from hcloud.model.catalog import Payment, Provider, PurchaseOption
 from hcloud.readers.bills.formats.amazon import CAPACITY, PAYMENTS, YEARS, Ran, ran, region_of
@@ -15,6 +18,15 @@ _PLANS = {
     "ComputeSavingsPlans": PurchaseOption.COMPUTE_SAVINGS_PLAN,
     "EC2InstanceSavingsPlans": PurchaseOption.INSTANCE_SAVINGS_PLAN,
 }
+_NET = {
+    "cost": ("lineitemnetunblendedcost",),
+    "ri_effective": ("reservationneteffectivecost",),
+    "ri_upfront": ("reservationnetamortizedupfrontfeeforbillingperiod",),
+    "ri_unused_fee": ("reservationnetunusedrecurringfee",),
+    "ri_unused_upfront": ("reservationnetunusedamortizedupfrontfeeforbillingperiod",),
+    "sp_effective": ("savingsplannetsavingsplaneffectivecost",),
+}
+"""The columns with the same after discounts, by role: empty or not there where none was given."""
 _BY_TYPE = {
     "Tax": LineKind.TAX, "Credit": LineKind.CREDIT, "Refund": LineKind.CREDIT,
     "EdpDiscount": LineKind.DISCOUNT, "PrivateRateDiscount": LineKind.DISCOUNT, "BundledDiscount": LineKind.DISCOUNT,
@@ -39,9 +51,9 @@ def _of_compute(texts: Texts) -> BillLine:
     if texts["type"] == "RIFee":
         return _reserved_fee(texts, use)
     if texts["type"] == "DiscountedUsage":
-        return _covered(use, _reserved(texts, use), "ri_effective")
+        return _covered(use, _reserved(texts, use), "ri_effective", "ri_effective")
     if texts["type"] == "SavingsPlanCoveredUsage":
-        return _covered(use, _plan(texts), "sp_effective")
+        return _covered(use, _plan(texts), "sp_effective", "sp_committed")
     if texts["type"] == "Usage":
         return _usage(use)
     return BillLine(LineKind.OTHER_COMPUTE, said=f"lines of a type that is not known ({texts['type'] or 'empty'})")
@@ -56,8 +68,8 @@ def _usage(use: Ran | str | None) -> BillLine:
     return BillLine(kind, use.kind, use.stream, per=use.per)
 
 
-def _covered(use: Ran | str | None, holding: NamedCommitment, paid_by: str) -> BillLine:
-    line = BillLine(LineKind.COVERED, option=holding.option, paid_by=paid_by, holding=holding, use=(paid_by,))
+def _covered(use: Ran | str | None, holding: NamedCommitment, paid_by: str, used: str) -> BillLine:
+    line = BillLine(LineKind.COVERED, option=holding.option, paid_by=paid_by, holding=holding, use=(used,))
     if not isinstance(use, Ran):
         return replace(line, said=use or "")
     if use.word in CAPACITY:
@@ -125,6 +137,20 @@ def _reserved(texts: Texts, use: Ran | str | None) -> NamedCommitment:
     )
 
 
+def _after_discounts(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The lines at what is paid after discounts (EDP, private rates), where the file says it in columns of their own: a
+    report has lines of discounts, or these columns, in which lines of discounts are nothing. What a savings plan has
+    committed to is before discounts."""
+    for role in _NET:
+        if f"net {role}" in batch.schema.names and role in batch.schema.names:
+            net, gross = batch.column(f"net {role}"), batch.column(role)
+            if pa.types.is_string(net.type):
+                net = pc.if_else(pc.equal(net, ""), None, net)
+            paid = pc.coalesce(net if net.type == gross.type else net.cast(gross.type, safe=False), gross)
+            batch = batch.set_column(batch.schema.names.index(role), role, paid)
+    return batch
+
+
 def _label(names: frozenset[str]) -> str:
     return "AWS CUR 2.0" if {"product", "resourcetags", "billpayeraccountname"} & names else "AWS CUR legacy"
 
@@ -166,9 +192,12 @@ CUR = BillFormat(
         "ri_unused_fee": ("reservationunusedrecurringfee",),
         "ri_unused_upfront": ("reservationunusedamortizedupfrontfeeforbillingperiod",),
         "sp_effective": ("savingsplansavingsplaneffectivecost",),
+        "sp_committed": ("savingsplansavingsplaneffectivecost",),
         "sp_total": ("savingsplantotalcommitmenttodate",),
         "sp_used": ("savingsplanusedcommitment",),
     },
+    numbers={f"net {role}": names for role, names in _NET.items()},
+    expand=_after_discounts,
     quantity=("lineitemusageamount",),
     start=("lineitemusagestartdate",),
     end=("lineitemusageenddate",),

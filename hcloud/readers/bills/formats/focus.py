@@ -19,7 +19,7 @@ from hcloud.model.catalog import Provider, PurchaseOption
 from hcloud.model.clouds.known import CLOUDS
 from hcloud.readers.bills.formats.amazon import CAPACITY, Ran, ran
 from hcloud.readers.bills.formats.google import use_of_google
-from hcloud.readers.bills.formats.words import HOURS, details_in, hours_in
+from hcloud.readers.bills.formats.words import HOURS, details_in, hours_in, licensed_image
 from hcloud.readers.bills.lines import BillFormat, BillLine, NamedCommitment, Stream, Texts
 from hcloud.readers.bills.money import AmountError, numbers_of, product
 
@@ -168,7 +168,7 @@ def _machine(texts: Texts, provider: Provider) -> _Machine | str | None:
         return "lines of machines whose instance type is not in the bill"
     if not CLOUDS[provider].names.pattern.fullmatch(name):
         return f"lines of an instance type that is not known ({name})"
-    said = " ".join((details.get("OperatingSystem") or details.get("ImageType") or "", description, texts["meter"]))
+    said = " ".join((details.get("OperatingSystem") or licensed_image(details), description, texts["meter"]))
     tenancy = "dedicated" if "dedicated" in said.lower() and provider is Provider.AWS else "shared"
     return _Machine(name, next((ours for word, ours in _SYSTEMS if word in said.lower()), "linux"), tenancy)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import lru_cache
 
 from hcloud.model.json_text import parsed, written
@@ -37,6 +38,13 @@ def details_in(text: str) -> dict[str, str]:
     if isinstance(found, list) and all(isinstance(pair, dict) for pair in found):
         found = {pair.get("key"): pair.get("value") for pair in found}
     return {str(k): str(v) for k, v in found.items() if v} if isinstance(found, dict) else {}
+
+
+def licensed_image(details: Mapping[str, str]) -> str:
+    """The type of an image of Azure; nothing of one whose licence the user brings (``Windows Server BYOL``): what is
+    paid for is then what the meter says."""
+    image = details.get("ImageType", "")
+    return "" if "byol" in image.lower() else image
 
 
 @lru_cache(1 << 14)
