@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from hcloud.errors import InputError
-from hcloud.model.workload import Jobs
+from hcloud.model.workload import Demand, Jobs
 from hcloud.readers.workloads.commands import Advice
 from hcloud.readers.workloads.entry import read_workload
-from hcloud.readers.workloads.options import WorkloadOptions
+from hcloud.readers.workloads.options import WorkloadOptions, with_keys
 
 TIMES = "submit,duration\n{},5\n"
 GOOD = "submit,duration,cores\n0,5,2\n"
@@ -73,6 +73,31 @@ def test_commas_between_thousands_are_not_taken_for_decimals_without_a_word(tmp_
     path = tmp_path / "jobs.csv"
     path.write_text('submit,duration\n0,"1,234"\n')
     assert hint_of(path).startswith("if its commas stand before decimals (take those between thousands out), read it")
+
+
+def test_points_that_may_stand_between_thousands_are_asked_about(tmp_path: Path) -> None:
+    """7.200 s of a table with semicolons counted as 7.2, and were refused beside decimal commas."""
+    path = tmp_path / "jobs.csv"
+    path.write_text("submit;duration;cores\n0;7.200;8\n9;1.234.567;64\n")
+    assert hint_of(path).startswith("if points stand between thousands (else say .), read it with: ")
+    for text, mark, expected in (
+        (path.read_text(), ",", [7200, 1234567]),
+        ("submit;duration;cores\n0;7.200,5;8\n", ",", [7200.5]),
+        ("submit;duration;cores\n0;7.200;8\n", ".", [7.2]),
+        ("submit;duration;cores\n0;7.200;0.5\n", "auto", [7.2]),
+        ("submit,duration,cores\n0,7.200,8\n", "auto", [7.2]),
+    ):
+        path.write_text(text)
+        found = read_workload(path, options=with_keys(WorkloadOptions(), {"decimal": mark}))
+        assert isinstance(found, Jobs)
+        assert found.duration.tolist() == expected
+    path.write_text("timestamp;a;b\n01.11.2026;7.200;1\n02.11.2026;8;1\n")
+    assert "(else say .)" in hint_of(path)
+    found = read_workload(
+        path, options=WorkloadOptions(series_value="cores", dates="day-first", decimal=",", max_gap_seconds=90_000)
+    )
+    assert isinstance(found, Demand)
+    assert found.cores.max() == 7201
 
 
 @pytest.mark.parametrize("name", ["id", "Job ID"])

@@ -19,6 +19,7 @@ from hcloud.readers.workloads.commands import advice
 from hcloud.readers.workloads.findings import Findings, shown
 from hcloud.readers.workloads.identity import Hashes, identity_hashes
 from hcloud.readers.workloads.meanings import as_option
+from hcloud.readers.workloads.quantities import NUMBER, with_point
 from hcloud.readers.workloads.source import CheckedReader, TraceFile
 from hcloud.readers.workloads.tables.clock import MANY, MINUTES, TWO, allowed_clock, clock_seconds, is_clock
 from hcloud.readers.workloads.tables.columns import NEVER_RAN, OPEN, Column
@@ -26,7 +27,6 @@ from hcloud.readers.workloads.tables.dates import DAY_FIRST, MONTH_FIRST, orders
 from hcloud.readers.workloads.tables.mending import mending_command
 from hcloud.readers.workloads.tables.waits import read_waits
 
-NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 ISO = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d(:\d\d(:\d\d(\.\d{1,9})?)?)?(Z|[+-]\d\d:?\d\d)?)?", re.ASCII)
 _DECIMALDECIMAL = re.compile(r"[+-]?\d[\d.' ]*,\d+\s*[A-Za-z]*", re.ASCII)
 _DAY_FIRST_OR_LAST = re.compile(r"'\s*\d{1,2}([./-])\d{1,2}\1(\d{4}|\d\d)\b", re.ASCII)
@@ -270,8 +270,7 @@ def _text_complaint(column: Column, cell: str) -> str:
 
 
 def _is_number(column: Column, cell: str, decimal: str) -> bool:
-    if decimal != ".":
-        cell = "" if "." in cell else cell.replace(decimal, ".")
+    cell = with_point(cell, decimal)
     return NUMBER.fullmatch(cell) is not None and column.fits(float(cell))
 
 

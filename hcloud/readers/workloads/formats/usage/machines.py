@@ -20,11 +20,13 @@ from hcloud.readers.workloads.formats.usage.machine_columns import GOOGLE, Machi
 from hcloud.readers.workloads.formats.usage.measured import MeasuredSeries, MeasuredUse
 from hcloud.readers.workloads.formats.usage.samples import TIMES, TimeColumn
 from hcloud.readers.workloads.options import WorkloadOptions
+from hcloud.readers.workloads.quantities import NUMBER, with_point
 from hcloud.readers.workloads.source import TraceFile
 from hcloud.readers.workloads.tables.at_once import DistinctTexts, distinct_texts
 from hcloud.readers.workloads.tables.columns import TICKS, check_not_days
 from hcloud.readers.workloads.tables.delimited import Header, Progress, header_names
-from hcloud.readers.workloads.tables.locate import DECIMAL, NUMBER, TableLayout, rows_of, with_command
+from hcloud.readers.workloads.tables.locate import DECIMAL, TableLayout, rows_of, with_command
+from hcloud.readers.workloads.tables.marks import mark_of
 
 if TYPE_CHECKING:
     from hcloud.model.workload import Floats
@@ -78,6 +80,7 @@ class _MachineTable:
     def __init__(self, source: TraceFile, header: Header, columns: MachineColumns, options: WorkloadOptions) -> None:
         self.source, self.header, self.columns, self.options = source, header, columns, options
         self.findings, self.rows = Findings(source.name), 0
+        self.mark = mark_of(source, header.delimiter, options.decimal)
         self.clock = TimeColumn(options.zone, options.dates)
         self.repaired: dict[str, int] = {"byte order mark skipped": 1} if source.marked else {}
         self.machines: dict[str, _Samples] = {}
@@ -194,8 +197,7 @@ class _MachineTable:
             return math.nan
         percent = text.endswith("%")
         plain = text.removesuffix("%").rstrip() if percent else text
-        if self.options.decimal != ".":
-            plain = "" if "." in plain else plain.replace(",", ".")
+        plain = with_point(plain, self.mark)
         known = at == self.columns.memory or self.percent in (None, percent)
         if not known or NUMBER.fullmatch(plain) is None:
             where = f"line {line}, column {self.header.names[at]}"
@@ -206,7 +208,7 @@ class _MachineTable:
         return float(plain)
 
     def _allowed(self, text: str) -> str:
-        if re.fullmatch(r"[+-]?\d[\d.]*,\d+", text) and self.options.decimal == ".":
+        if re.fullmatch(r"[+-]?\d[\d.]*,\d+", text) and self.mark == ".":
             return f"a number {DECIMAL}"
         return "a number, or a per cent as 45.3% in every cell; in Grafana: Formatted data off"
 
