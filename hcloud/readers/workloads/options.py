@@ -191,5 +191,6 @@ def _check_zone(name: str) -> None:
         ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:
         raise UsageError(
-            f"zone: {name!r} is no time zone", hint="a name as Europe/Berlin or America/New_York"
+            f"zone: {name!r} is no time zone",
+            hint="a place, as Europe/Berlin (CET and CEST) or America/Los_Angeles (PST and PDT)",
         ) from error

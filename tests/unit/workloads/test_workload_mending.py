@@ -34,6 +34,7 @@ def hint_of(path: Path) -> str:
         (TIMES.format(" 2026-11-01T00:00:00Z "), "take the blanks around cells away"),
         ("submit,duration,cores,memory\n0,5,N/A,NULL\n", "leave cells without a value empty"),
         ("submit,duration,cores\r\n0,5,null\r\n", "leave cells without a value empty"),
+        (TIMES.format("2026-07-01 10:00 CEST"), "write zones as hours from UTC"),
         (GOOD + "0,-5,2\n", "correct what is named, or leave these lines out"),
         (GOOD + "0,5\n", "correct what is named, or leave these lines out"),
         (GOOD.replace("\n", "\r"), "write line feeds"),

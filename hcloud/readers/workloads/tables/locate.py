@@ -19,7 +19,7 @@ from hcloud.readers.workloads.commands import advice
 from hcloud.readers.workloads.findings import Findings, shown
 from hcloud.readers.workloads.identity import Hashes, identity_hashes
 from hcloud.readers.workloads.meanings import as_option
-from hcloud.readers.workloads.quantities import NUMBER, with_point
+from hcloud.readers.workloads.quantities import NUMBER, likely_unit, with_point
 from hcloud.readers.workloads.source import CheckedReader, TraceFile
 from hcloud.readers.workloads.tables.clock import MANY, MINUTES, TWO, allowed_clock, clock_seconds, is_clock
 from hcloud.readers.workloads.tables.columns import NEVER_RAN, OPEN, Column
@@ -86,6 +86,8 @@ def with_command(source: TraceFile, findings: Findings, dates: str = "") -> Inpu
         error.hint = advice(source, keys, *(where for _, where in found if where))
     elif any(_DAY_FIRST_OR_LAST.search(problem.value) for problem in findings.problems):
         error.hint = "write dates as 2026-10-31: of these some have the day and some the month first"
+    elif any(p.allowed.endswith("as 8Gi") and p.value.strip("'").isdecimal() for p in findings.problems):
+        error.hint = "say the unit of memory: --set memory_unit=MiB, KiB or B"
     elif any(_is_odd_duration(problem) for problem in findings.problems):
         error.hint = "write all durations in one way: as numbers, or as 01:34:00"
     return error
@@ -105,6 +107,9 @@ def _readable(findings: Findings, dates: str) -> Iterator[_Readable]:
         yield {"duration_unit": "mm:ss"}, "durations are minutes and seconds (of hours and minutes say hh:mm)"
     elif MANY in allowed:
         yield {"duration_unit": MINUTES}, "M is minutes"
+    sizes = [p.value.strip("'") for p in findings.problems if p.allowed.endswith("as 8Gi")]
+    if likely_unit(sizes) == "B":
+        yield {"memory_unit": "B"}, "memory is in bytes"
     if any(OPEN in one for one in allowed):
         yield {"open_ends": "run"}, "jobs without an end still run (if they never ran, say leave-out)"
     if any(NEVER_RAN in one for one in allowed):
