@@ -35,6 +35,8 @@ def hint_of(path: Path) -> str:
         ("submit,duration,cores,memory\n0,5,N/A,NULL\n", "leave cells without a value empty"),
         ("submit,duration,cores\r\n0,5,null\r\n", "leave cells without a value empty"),
         (TIMES.format("2026-07-01 10:00 CEST"), "write zones as hours from UTC"),
+        ("Cluster report,,\n,,\n" + GOOD, "leave the lines before it out"),
+        (GOOD + "0,5,0\n" * 30, "correct them, or leave these lines out"),
         (GOOD + "0,-5,2\n", "correct what is named, or leave these lines out"),
         (GOOD + "0,5\n", "correct what is named, or leave these lines out"),
         (GOOD.replace("\n", "\r"), "write line feeds"),
@@ -74,6 +76,14 @@ def test_commas_between_thousands_are_not_taken_for_decimals_without_a_word(tmp_
     path = tmp_path / "jobs.csv"
     path.write_text('submit,duration\n0,"1,234"\n')
     assert hint_of(path).startswith("if its commas stand before decimals (take those between thousands out), read it")
+
+
+def test_a_column_that_is_there_twice_is_refused_where_it_is_read_alone(tmp_path: Path) -> None:
+    path = tmp_path / "jobs.csv"
+    path.write_text("submit,duration,cores,cores\n0,5,2,3\n")
+    assert hint_of(path) == "give all of them but one another name in the header"
+    path.write_text("submit,duration,note,note\n0,5,2,3\n")
+    assert len(read_workload(path, options=OPTIONS)) == 1
 
 
 def test_points_that_may_stand_between_thousands_are_asked_about(tmp_path: Path) -> None:

@@ -309,9 +309,9 @@ def _settled(column: Column, cell: str, ticks: float) -> Column:
 
 def check_header(source: TraceFile, names: list[str], known: tuple[Column, ...], *, ignore_extra: bool) -> None:
     """Refuse column names that are unknown (unless ignored), missing or there twice, with the command that would do."""
-    findings = Findings(source.name)
-    allowed = [c.name for c in known]
-    for name in sorted({n for n in names if names.count(n) > 1}):
+    findings, allowed = Findings(source.name), [c.name for c in known]
+    twice = {n for n in names if names.count(n) > 1 and (n in allowed or not ignore_extra)}
+    for name in sorted(twice):
         findings.add("line 1", f"column {shown(name)} appears {names.count(name)} times", "once")
     jobs = "submit" in allowed
     missing = [column.name for column in known if column.required and column.name not in names]
@@ -336,10 +336,12 @@ def check_header(source: TraceFile, names: list[str], known: tuple[Column, ...],
         error.hint = _which_columns(source, usual if jobs else {}, missing, names)
     elif jobs and (any(usual.get(name) not in (None, name) for name in allowed) or bare):
         error.hint = jobs_advice(source, usual, names, likely_units(source, usual, names))
-    elif len(set(names)) == len(names):
+    elif twice & {*allowed}:
+        error.hint = "give all of them but one another name in the header"
+    else:
         where = memory_left(usual, names) if jobs else []
-        keys = {"extra_columns": "ignore"}
-        error.hint = advice(source, keys, *where, told="columns that are not needed can be skipped")
+        told = "columns that are not needed can be skipped"
+        error.hint = advice(source, {"extra_columns": "ignore"}, *where, told=told)
     raise error
 
 

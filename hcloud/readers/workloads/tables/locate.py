@@ -24,7 +24,7 @@ from hcloud.readers.workloads.source import CheckedReader, TraceFile
 from hcloud.readers.workloads.tables.clock import MANY, MINUTES, TWO, allowed_clock, clock_seconds, is_clock
 from hcloud.readers.workloads.tables.columns import NEVER_RAN, OPEN, Column
 from hcloud.readers.workloads.tables.dates import DAY_FIRST, MONTH_FIRST, orders_of, unix_of_date
-from hcloud.readers.workloads.tables.mending import mending_command
+from hcloud.readers.workloads.tables.mending import PlainTable, mending_command
 from hcloud.readers.workloads.tables.waits import read_waits
 
 ISO = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d(:\d\d(:\d\d(\.\d{1,9})?)?)?(Z|[+-]\d\d:?\d\d)?)?", re.ASCII)
@@ -71,7 +71,9 @@ def locate(source: TraceFile, layout: TableLayout, reason: str, good: int = 0) -
     if findings.problems:
         error = with_command(source, findings, next((c.dates for c in layout.columns if c.dates), ""))
         if not error.hint and not source.packing and str(source.path) == source.name:
-            error.hint = mending_command(source.name, findings.problems)
+            table = PlainTable(layout.delimiter, [column.in_file for column in layout.columns])
+            plain = layout.header and b'"' not in source.head
+            error.hint = mending_command(source.name, findings.problems, table if plain else None)
         return error
     return InputError(f"{source.name}: cannot be read: {reason.splitlines()[0] if reason else 'unknown reason'}")
 
