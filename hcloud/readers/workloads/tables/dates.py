@@ -35,8 +35,8 @@ ALLOWED = {
 def unix_of_date(text: str, order: str) -> float | None:
     """Seconds of a date (one that names no zone as if it were UTC); None for what is no date in this order."""
     if order in (ZONED, BARE):
-        found = written(text)
-        return found[0] if found and found[1] == order else None
+        told = written(text)
+        return told[0] if told and told[1] == order else None
     found = _DATE.fullmatch(text.strip())
     if found is None:
         return None
