@@ -6,11 +6,17 @@ import re
 import stat
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 from hcloud.errors import InputError, did_you_mean
 
 HEAD = 65_536
 """How many bytes of a file are looked at."""
+
+
+def none_such(path: Path, of: str = "") -> str:
+    """What to say of a path that is no file, or no file ``of`` something."""
+    return f"{path}: {'a folder, and no' if path.is_dir() else 'no such'} file{of and f' of {of}'}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from hcloud.errors import InputError, UsageError, did_you_mean
-from hcloud.model.files import HEAD, check_sort
+from hcloud.model.files import HEAD, check_sort, none_such
 from hcloud.model.measured.profile import RESOURCES
 from hcloud.planning.forecasting.targeted import FreeServer, ServerShare
 from hcloud.readers.stated import Stated
@@ -23,7 +23,7 @@ _MOST, _POINTS = 1e6, 100.0
 def load_free_servers(path: Path) -> tuple[FreeServer, ...]:
     """The servers of a file; UsageError where there is none, InputError with everything that is wrong with it."""
     if not path.is_file():
-        raise UsageError(f"{path}: no such file", hint=f"a CSV file with the columns {', '.join(NEEDED)}")
+        raise UsageError(none_such(path), hint=f"a CSV file with the columns {', '.join(NEEDED)}")
     data = path.read_bytes()
     check_sort(path, data[:HEAD], "a file of servers")
     try:

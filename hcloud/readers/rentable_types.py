@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from hcloud.errors import InputError
+from hcloud.model.files import none_such
 from hcloud.policy.codes import SCALE
 from hcloud.policy.facts import TypeFacts
 from hcloud.readers.stated import NumberWanted, Stated, read_document
@@ -32,7 +33,7 @@ def read_types(path: Path) -> OwnTypes:
     Raises InputError with everything that is wrong.
     """
     if not path.is_file():
-        raise InputError(f"{path}: no such file of instance types")
+        raise InputError(none_such(path, "instance types"))
     stated = Stated(str(path))
     head = stated.mapping(read_document(path, "list of types"), "", ("types", "large"), ("large",))
     listed = head.get("types")

@@ -11,6 +11,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, WithJsonSchema, model_v
 
 from hcloud.errors import InputError, UsageError
 from hcloud.model.catalog import PurchaseOption, ScopeName
+from hcloud.model.files import none_such
 from hcloud.model.plans.gate import Check, GateRule, Level
 from hcloud.readers.safe_yaml import load_yaml
 from hcloud.readers.section import Section, validated
@@ -154,7 +155,7 @@ def rules_schema() -> dict[str, Any]:
 def load_rules(path: Path) -> tuple[GateRule, ...]:
     """The rules of a file. Raises UsageError where there is none, InputError with every problem in it."""
     if not path.is_file():
-        raise UsageError(f"{path}: no such file of rules", hint="name one with --rules; docs/guides/plan.md shows one")
+        raise UsageError(none_such(path, "rules"), hint="name one with --rules; docs/guides/plan.md shows one")
     if path.stat().st_size > LARGEST:
         raise InputError(f"{path}: larger than any file of rules ({LARGEST} bytes)")
     try:

@@ -157,7 +157,7 @@ def import_(
     replace: Annotated[bool, typer.Option("--replace", help="Remove the prices stored before.")] = False,
     shown: Printed,
 ) -> None:
-    """Import prices from files; shows and counts the rows it cannot use, and exits with 9 if it stores none."""
+    """Import prices from files; shows and counts the rows it cannot use, and exits with 9 if it can use none."""
     from hcloud.usecases.prices.intake import Hints, IntakeMode, import_files
 
     hints = Hints(format_, _provider(provider), region or "", _day(day))
@@ -167,7 +167,7 @@ def import_(
     with terminal.progress("reading prices", 1) as advance:
         intake = import_files(files, hints, advance, mode)
     _show_intake(ctx, intake, shown)
-    if (intake.stored is None and not dry_run) or (strict and intake.refused):
+    if not any(source.book.offers for source in intake.sources) or (strict and intake.refused):
         raise typer.Exit(QUARANTINED)
 
 

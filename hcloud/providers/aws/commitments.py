@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from decimal import ROUND_UP, Decimal
+from functools import reduce
 from typing import Any
 
 from hcloud.model.catalog import Payment, PurchaseOption
@@ -30,12 +31,10 @@ PLAN_WORDS: Mapping[PurchaseOption, str] = {
     PurchaseOption.INSTANCE_SAVINGS_PLAN: "EC2Instance",
     PurchaseOption.COMPUTE_SAVINGS_PLAN: "Compute",
 }
-VPC = " (Amazon VPC)"
-_SYSTEMS = {
-    PRODUCT.lower(): "linux",
-    "red hat enterprise linux": "rhel",
-    "suse linux": "sles",
-}
+_SYSTEMS = (
+    (" (amazon vpc)", ""), (PRODUCT.lower(), "linux"), ("red hat enterprise linux", "rhel"), ("suse linux", "sles"),
+    (" with ha", "-ha"), (" with sql server ", "-sql-"), (" and sql server ", "-sql-"),
+)  # fmt: skip
 _PAYMENTS = {word: payment for payment, word in PAYMENT_WORDS.items()}
 _CLASSES = {word: option for option, word in CLASS_WORDS.items()}
 _PLANS = {word: option for option, word in PLAN_WORDS.items()}
@@ -159,9 +158,8 @@ def reserved_held(told: Document) -> Commitment:
 def _special(told: Document) -> str:
     """The system and tenancy of a holding where they are others than those that are bought here."""
     system, tenancy = str(told.get("ProductDescription", PRODUCT)), str(told.get("InstanceTenancy", "default"))
-    system = system.removesuffix(VPC).lower()
-    words = _SYSTEMS.get(system, system), tenancy
-    return "".join(f"/{word}" for word in words if word not in ("linux", "default"))
+    system = reduce(lambda told, word: told.replace(*word), _SYSTEMS, system.lower())
+    return "".join(f"/{word}" for word in (system, tenancy) if word not in ("linux", "default"))
 
 
 # savings plans

@@ -8,6 +8,7 @@ from pathlib import Path, PurePath
 from urllib.parse import urlsplit
 
 from hcloud.errors import UsageError
+from hcloud.model.files import none_such
 from hcloud.model.measured.app import (
     COMPLETION,
     TAIL,
@@ -53,7 +54,7 @@ def load_app(path: Path | None, flags: Mapping[str, object]) -> App:
     """The application in a file, its keys overridden by those of ``flags``; raises InputError with everything that is
     wrong with it."""
     if path is not None and not path.is_file():
-        raise UsageError(f"{path}: no such file", hint="describe the application there, or name its command after --")
+        raise UsageError(none_such(path), hint="describe the application there, or name its command after --")
     stated = Stated("command line" if path is None else str(path))
     content = {} if path is None else read_document(path, "application")
     if isinstance(content, dict):

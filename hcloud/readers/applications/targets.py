@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from hcloud.errors import UsageError
+from hcloud.model.files import none_such
 from hcloud.model.target import GoalKind, JobTarget, TargetedSize
 from hcloud.readers.stated import Stated, read_document
 from hcloud.units import counted, parse_amount, parse_duration, parse_milliseconds
@@ -39,7 +40,7 @@ def load_targeted(path: Path, known: tuple[str, ...], at: datetime) -> TargetedA
     Raises UsageError where there is no such file, InputError with everything that is wrong with its target.
     """
     if not path.is_file():
-        raise UsageError(f"{path}: no such file", hint="describe name and target of the application there")
+        raise UsageError(none_such(path), hint="describe name and target of the application there")
     stated = Stated(str(path))
     content = read_document(path, "application")
     head = stated.head(content, (*known, *SIZES), (*known, *SIZES))

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from hcloud.errors import InputError, UsageError, did_you_mean
+from hcloud.model.files import none_such
 from hcloud.model.json_text import parsed
 
 LARGEST = 64 * 1024 * 1024
@@ -53,7 +54,7 @@ def load_use(path: Path, name: str, machine: UtilisationBase) -> UtilisationSamp
             f"--format {name}: no such format{did_you_mean(name, FORMATS)}", hint=f"known: {', '.join(FORMATS)}"
         )
     if not path.is_file():
-        raise UsageError(f"{path}: no such file", hint="check the name; relative names start in the current directory")
+        raise UsageError(none_such(path), hint="check the name; relative names start in the current directory")
     if path.stat().st_size > LARGEST:
         raise InputError(f"{path}: larger than {LARGEST} bytes; record with a longer step")
     try:

@@ -45,24 +45,25 @@ def read_layer(path: Path) -> Layer:
 def environment_layers(model: type[Section], environment: Mapping[str, str]) -> Iterator[Layer]:
     """What ``HYC_<SECTION>__<KEY>`` and ``HYC_STATE`` say; InputError for a key that there is not, and for settings of
     purchases."""
-    sections = model.model_fields
+    sections = [name for name, field in model.model_fields.items() if isinstance(field.annotation, type)]  # no lists
+    keys = {f"{section}__{key}": (section, key) for section in sections for key in keys_at(model, (section,))}
     for name, text in sorted(environment.items()):
-        if not name.startswith(ENVIRONMENT):
+        if not name.startswith(ENVIRONMENT) or name == STATE:
             continue
         bare = name.removeprefix(ENVIRONMENT).lower()
-        section, apart, key = bare.partition("__" if "__" in bare else "_")
-        is_key = section in sections and key in keys_at(model, (section,))
-        if section == "commitments" and (is_key or apart == "__"):
+        meant = [one for one, (section, key) in keys.items() if bare in (one, f"{section}_{key}", key)]
+        if bare.startswith("commitments__") or any(keys[one][0] == "commitments" for one in meant):
             raise InputError(f"{name}: purchase settings must be in a file, not in the environment")
-        if apart == "_" and is_key:
-            meant = f"{ENVIRONMENT}{section}__{key}".upper()
-            raise InputError(f"{name}: section and key need two underscores between them; did you mean {meant}?")
-        if apart == "__":
-            if not is_key:
-                known = [f"{s}.{k}" for s in sections for k in keys_at(model, (s,))]
-                guess = did_you_mean(f"{section}.{key}", known)
-                raise InputError(f"{name}: the configuration has no key {section}.{key}{guess}", hint=_EVERY_KEY)
+        if bare in keys:
+            section, key = keys[bare]
             yield name, {section: {key: load_yaml(text, name)}}
+        elif meant:
+            told = " or ".join(f"{ENVIRONMENT}{one}".upper() for one in meant)
+            raise InputError(f"{name}: a section stands before the key, and two underscores; did you mean {told}?")
+        elif "__" in bare:
+            asked = bare.replace("__", ".", 1)
+            guess = did_you_mean(asked, [".".join(place) for place in keys.values()])
+            raise InputError(f"{name}: the configuration has no key {asked}{guess}", hint=_EVERY_KEY)
     if place := environment.get(STATE):
         yield STATE, {"live": {"state": place if "://" in place else str(Path(place).absolute())}}
 

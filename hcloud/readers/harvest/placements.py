@@ -10,6 +10,7 @@ import numpy as np
 
 from hcloud.errors import InputError
 from hcloud.harvest.servers import Servers
+from hcloud.model.files import none_such
 from hcloud.model.json_text import parsed
 from hcloud.readers.workloads.findings import Findings, shown
 from hcloud.readers.workloads.source import TraceFile, open_source
@@ -103,5 +104,5 @@ def read_blocks(path: Path, servers: Servers) -> tuple[tuple[str, ...], NDArray[
 
 def _opened(path: Path, hint: str) -> TraceFile:
     if not path.is_file():
-        raise InputError(f"{path}: no such file of blocks", hint=hint)
+        raise InputError(none_such(path, "blocks"), hint=hint)
     return open_source(path)

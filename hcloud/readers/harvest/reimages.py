@@ -11,6 +11,7 @@ import numpy as np
 from hcloud.errors import EvidenceError, InputError
 from hcloud.harvest.centre import Reimages
 from hcloud.harvest.servers import Servers
+from hcloud.model.files import none_such
 from hcloud.readers.workloads import limits
 from hcloud.readers.workloads.source import open_source
 from hcloud.readers.workloads.tables.columns import Column
@@ -46,7 +47,7 @@ class ReimageLog:
 def read_reimages(path: Path, servers: Servers) -> ReimageLog:
     """The log of a file. InputError with every server in it that there is not, EvidenceError where it is too short."""
     if not path.is_file():
-        raise InputError(f"{path}: no such file of reimages", hint="a csv with the columns server, time and kind")
+        raise InputError(none_such(path, "reimages"), hint="a csv with the columns server, time and kind")
     source = replace(open_source(path), command=("hcloud", "harvest", "replicas", "--reimages", str(path)))
     known = Column("server", "label", told=f"a server of {servers.file}", choices=servers.row.keys())
     sink = read_table(source, header_layout(source, (known, *_COLUMNS), ignore_extra=True), _MOST).sink

@@ -9,6 +9,7 @@ import numpy as np
 
 from hcloud.errors import InputError
 from hcloud.harvest.servers import GROUPS, MARKETS, ServerGroup, Servers
+from hcloud.model.files import none_such
 from hcloud.readers.workloads import limits
 from hcloud.readers.workloads.findings import Findings, shown
 from hcloud.readers.workloads.source import TraceFile, open_source
@@ -37,7 +38,7 @@ _HEADER = "a csv with the columns server, tenant and cores"
 def read_servers(path: Path) -> Servers:
     """The servers of a file; a tenant without an environment is one of its own. InputError with all that is wrong."""
     if not path.is_file():
-        raise InputError(f"{path}: no such file of servers", hint=_HEADER)
+        raise InputError(none_such(path, "servers"), hint=_HEADER)
     source = replace(open_source(path), command=("hcloud", "harvest", "types", "UTIL", "--servers", str(path)))
     try:
         layout = header_layout(source, _COLUMNS, ignore_extra=True)

@@ -7,7 +7,7 @@ under similar names.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from hcloud.catalog.book import PriceBook
@@ -28,6 +28,7 @@ _TENANCIES = {"Shared": "shared", "Dedicated": "dedicated"}
 _CLASSES = {"standard": PurchaseOption.RESERVED, "convertible": PurchaseOption.CONVERTIBLE}
 _PAYMENTS = {"No Upfront": Payment.NONE, "Partial Upfront": Payment.PARTIAL, "All Upfront": Payment.ALL}
 _TERMS = {"1yr": 1, "3yr": 3}
+_UNITS = ("Hrs", "Quantity")
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +121,11 @@ def _take_term(address: str, base: OfferKey, term: Mapping[str, object], intake:
     if key is None:
         intake.refuse(address, "is a reserved term of unknown length, class or payment")
         return
-    charges = _charges(members(term.get("priceDimensions")))
+    dimensions = [members(dimension) for dimension in members(term.get("priceDimensions")).values()]
+    if why := _other_thing(dimensions):
+        intake.refuse(address, why)
+        return
+    charges = _charges(dimensions)
     if isinstance(charges, str):
         intake.refuse(address, charges, key)
         return
@@ -136,18 +141,22 @@ def _reserved(base: OfferKey, attributes: Mapping[str, object]) -> OfferKey | No
     return replace(base, option=option, term_years=years, payment=payment)
 
 
-def _charges(dimensions: Mapping[str, object]) -> _Charges | str:
-    """The hourly and upfront charge of a term, or why they cannot be told."""
-    found: dict[str, list[object]] = {"Hrs": [], "Quantity": []}
-    for dimension in dimensions.values():
-        entry = members(dimension)
-        unit = word(entry.get("unit"))
-        if unit not in found:
-            return f"is charged by {unit!r}, neither by the hour nor once"
+def _other_thing(dimensions: Sequence[Mapping[str, object]]) -> str:
+    """Why a term says nothing of a price by the hour in dollars, empty where it does."""
+    for entry in dimensions:
         prices = members(entry.get("pricePerUnit"))
+        if (unit := word(entry.get("unit"))) not in _UNITS:
+            return f"is charged by {unit!r}, neither by the hour nor once"
         if "USD" not in prices:
             return f"has no price in USD but in {', '.join(prices) or 'nothing'}"
-        found[unit].append(prices["USD"])
+    return ""
+
+
+def _charges(dimensions: Sequence[Mapping[str, object]]) -> _Charges | str:
+    """The hourly and upfront charge of a term, or why they cannot be told."""
+    found: dict[str, list[object]] = {unit: [] for unit in _UNITS}
+    for entry in dimensions:
+        found[word(entry.get("unit"))].append(members(entry.get("pricePerUnit"))["USD"])
     if len(found["Hrs"]) > 1 or len(found["Quantity"]) > 1:
         return "has several prices of the same kind"
     if not found["Hrs"] and not found["Quantity"]:

@@ -37,7 +37,10 @@ def _take_item(address: str, item: Mapping[str, object], intake: PriceIntake) ->
         return
     day, starts, ends = intake.source.day.isoformat(), _day(item, "effectiveStartDate"), _day(item, "effectiveEndDate")
     if starts > day or "" < ends < day:
-        intake.refuse(address, f"applies from {starts or 'ever'} to {ends or 'ever'}, not on {day}")
+        intake.refuse(
+            address,
+            f"applies from {starts or 'ever'} to {ends or 'ever'}, not on {day}, the day of these prices (--date)",
+        )
         return
     product, sku = word(item.get("productName")), f"{word(item.get('skuName'))} {word(item.get('meterName'))}"
     base = OfferKey(

@@ -19,7 +19,7 @@ from hcloud.units import parse_decimal
 ExtraColumns = Literal["refuse", "ignore"]
 SeriesValue = Literal["auto", "cores", "percent", "fraction", "requests"]
 _GPU_ROWS = re.compile(r"leave-out|demand|only|[0-9]{1,6}-[0-9]{1,6}")
-Decimal = Literal[".", ","]
+Decimal = Literal["auto", ".", ","]
 MemoryUnit = Literal["auto", "B", "KiB", "MiB", "GiB", "TiB"]
 CoresUnit = Literal["auto", "vcpu", "milli", "cpu-units"]
 DurationUnit = Literal["auto", "ns", "us", "ms", "s", "min", "h", "d", "hh:mm", "mm:ss"]
@@ -49,7 +49,8 @@ class WorkloadOptions:
     Tables
         ``columns`` says what our columns are called in the file, as ``submit=start_time,end=end_time,cores=vcpus`` or
         ``timestamp=Date,name=host,value=cpu``; columns that it does not name, and that are not ours, are not read then.
-        ``decimal`` is what stands before the decimals of a number. ``memory_unit``, ``duration_unit`` and
+        ``decimal`` is what stands before the decimals of a number, a point unless it is said: in tables with
+        semicolons it must be where each point may be one between thousands. ``memory_unit``, ``duration_unit`` and
         ``cores_unit`` of jobs are what the name of the column ends with (``mem_mb``, ``minutes``, ``cpu_milli``), else
         GiB, seconds and vCPUs; ``cpu-units`` are those of ECS, 1,024 to a vCPU, and ``hh:mm`` and ``mm:ss`` say what
         durations of two numbers are.
@@ -95,7 +96,7 @@ class WorkloadOptions:
     columns: str = ""
     zone: str = ""
     dates: Dates = "year-first"
-    decimal: Decimal = "."
+    decimal: Decimal = "auto"
     series_value: SeriesValue = "auto"
     series_cores: float | None = None
     cluster_cores: float = 1000.0
@@ -190,5 +191,6 @@ def _check_zone(name: str) -> None:
         ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:
         raise UsageError(
-            f"zone: {name!r} is no time zone", hint="a name as Europe/Berlin or America/New_York"
+            f"zone: {name!r} is no time zone",
+            hint="a place, as Europe/Berlin (CET and CEST) or America/Los_Angeles (PST and PDT)",
         ) from error

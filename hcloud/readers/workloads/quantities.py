@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _AMOUNT = re.compile(
     r"\s*([+-]?(?:\d{1,99}(?:\.\d*)?|\.\d+)(?:e[+-]?\d{1,99})?)\s*([a-z]*)\s*", re.ASCII | re.IGNORECASE
 )
@@ -13,8 +14,18 @@ _CPUS = {"k": 1e-3, "m": 1e3, "u": 1e6, "n": 1e9} | dict.fromkeys(
     ("cpu", "cpus", "vcpu", "vcpus", "core", "cores"), 1.0
 )
 """How many of each are in a vCPU."""
+_GROUPED = re.compile(r"\s*[+-]?\d{1,3}(\.\d{3})+(?![.\d])", re.ASCII)
+"""Points between thousands, where commas stand before decimals."""
 _MILLI = 2**20 * 1000  # 1 MiB in thousandths of a byte
 _LARGE = 2**28  # ours: 256 MiB in bytes, else 256 GiB in KiB
+
+
+def with_point(text: str, mark: str) -> str:
+    """A number with this mark before its decimals as one with a point; nothing for one with another mark."""
+    if mark == ".":
+        return text
+    text = text.replace(".", "") if _GROUPED.match(text) else text
+    return "" if "." in text else text.replace(mark, ".")
 
 
 def memory_of(text: str, in_a_gib: float, *, kubernetes: bool = False) -> float | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Sequence
 
 from hcloud.errors import InputError
@@ -34,6 +35,7 @@ from hcloud.readers.workloads.tables.delimited import (
     header_names,
     is_of_machines,
     likely_units,
+    separator,
 )
 from hcloud.units import some_of
 
@@ -148,7 +150,7 @@ def _parquet(source: TraceFile) -> str:
 
 
 _FORMATS = "'hcloud workload --help' lists the formats, docs/reference/formats.md has an example of each"
-_NAMES, _LOOK = 12, 1000
+_NAMES, _LOOK, _TITLES = 12, 1000, 20
 _RULED = re.compile(rb"dag_id[^\n]*\n=+\+=")
 _KEY = re.compile(rb'"([A-Za-z_][\w. -]{0,40})"\s*:')
 _LSF = (
@@ -320,10 +322,26 @@ def unknown_text(source: TraceFile, first: str) -> InputError:
     for pattern, nearest, command in _OTHER_TEXT:
         if pattern.match(begin):
             return InputError(f"{source.name}: the format is not recognised; nearest is {nearest}", hint=command)
+    if line := 0 if source.packing or str(source.path) != source.name else _line_of_names(source):
+        return InputError(
+            f"{source.name}: the format is not recognised; line 1 begins with {shown(first)}, and names of columns"
+            f" stand on line {line}",
+            hint=f"leave the lines before it out: tail -n +{line} {shlex.quote(source.name)} > mended.csv",
+        )
     return InputError(
         f"{source.name}: the format is not recognised; line 1 begins with {shown(first)}",
         hint=f"a table needs a header line with names of columns; {_FORMATS}",
     )
+
+
+def _line_of_names(source: TraceFile) -> int:
+    """The line with the names of columns of a table with titles above them; 0 where there is none."""
+    for line, text in enumerate(source.head.decode("utf-8", "replace").splitlines()[1:_TITLES], 2):
+        names = [name.strip(' "') for name in text.split(separator(text))]
+        series = meant(names, SERIES)
+        if is_jobs(job_columns(names)) or ("timestamp" in series and any(name in series for name in VALUES)):
+            return line
+    return 0
 
 
 def _refusal(source: TraceFile, nearest: str, missing: str, told: str) -> InputError:

@@ -30,6 +30,11 @@ def profile_file(word: str, *folders: Path) -> Path:
     found = next((path for folder in folders if (path := file_of(word, folder))), None)
     if found is not None:
         return found
+    if Path(word).is_file():
+        raise UsageError(
+            f"{word}: no profile: their names end with {' or '.join(SUFFIXES)}",
+            hint="'hcloud profile import FILE --app NAME' makes one of recorded use",
+        )
     apps = {path: app for folder in folders for path in _files(folder) if (app := _app_in(path))}
     looked = " or ".join("the working directory" if folder == Path() else str(folder) for folder in folders)
     other = next((f"; {p} is a profile of {app}" for p, app in apps.items() if p.name.split(".")[0] == word), "")

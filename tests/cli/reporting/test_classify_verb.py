@@ -283,6 +283,7 @@ def test_bad_matrices_say_what_is_wrong(
     ("more", "said"),
     [
         (("nobody",), "no profile of that name"),
+        (("pyproject.toml",), "no profile: their names end with .yaml"),
         (("steep", "--aspect", "mood"), "must be one of"),
         (("steep", "--observed", "tolerated.llc"), "write ASPECT.COLUMN=NUMBER"),
         (("steep", "--observed", "tolerated.soul=3"), "the resources are"),

@@ -266,6 +266,21 @@ def test_a_file_without_a_usable_price_is_refused_and_replaces_nothing(
     assert "is in EUR, not in USD" in err
     assert "nothing was stored" in err
     assert rows(document(capsys, "list", "--family", "q7"), "offers")
+    offer = (CASES / "aws_offer.json").read_text(encoding="utf-8")
+    for text, why in ((offer.replace('"USD"', '"CNY"'), "in CNY"), (offer.replace('"Hrs"', '"Second"'), "by 'Second'")):
+        euros.write_text(text)
+        _, err = pricing(capsys, "import", str(euros), *replace, code=9)
+        assert why in err
+        assert "nothing was stored" in err
+
+
+def test_an_import_without_a_usable_price_exits_9_though_it_takes_prices_out_of_use(
+    capsys: Capture, tmp_path: Path
+) -> None:
+    lines = Path(HOSTILE).read_text(encoding="utf-8").splitlines()
+    (tmp_path / "own.csv").write_text("\n".join([lines[0], lines[2]]), encoding="utf-8")
+    _, err = pricing(capsys, "import", str(tmp_path / "own.csv"), code=9)
+    assert "stored in" in err
 
 
 def test_import_says_which_prices_are_older_than_those_replaced(capsys: Capture, tmp_path: Path) -> None:

@@ -357,7 +357,8 @@ def test_N7_a_commitment_in_an_unknown_state_is_neither_held_nor_over() -> None:
         ("Linux/UNIX (Amazon VPC)", "default", ""),
         ("Windows (Amazon VPC)", "default", "/windows"),
         ("Red Hat Enterprise Linux", "dedicated", "/rhel/dedicated"),
-        ("Windows with SQL Server Web", "default", "/windows with sql server web"),
+        ("Windows with SQL Server Web", "default", "/windows-sql-web"),
+        ("Red Hat Enterprise Linux with HA and SQL Server Standard", "default", "/rhel-ha-sql-standard"),
     ],
 )
 def test_what_is_held_says_of_which_system_it_is(system: str, tenancy: str, special: str) -> None:

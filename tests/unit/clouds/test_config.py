@@ -163,6 +163,8 @@ def test_flags_beat_environment_beats_file_beats_user_file(tmp_path: Path, monke
         load_config(path, {"HYC_PLANNING__HEADROOM": "15"})
     with pytest.raises(InputError, match="did you mean HYC_PLANNING__HORIZON"):  # it was ignored without a word
         load_config(path, {"HYC_PLANNING_HORIZON": "3y", "HYC_PRICES": "/prices", "HYC_PROFILE_RUN": "1"})
+    with pytest.raises(InputError, match="did you mean HYC_PLANNING__HORIZON"):
+        load_config(path, {"HYC_HORIZON": "3y"})
     write(user, "planning: {headroom: 15}")
     with pytest.raises(InputError, match=r"hcloud-hybrid.hcloud\.yaml: 1 problem"):
         load_config(write(tmp_path, "planning: {seed: 2}"), {})

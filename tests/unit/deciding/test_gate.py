@@ -297,6 +297,8 @@ def test_a_file_without_rules_is_refused_in_plain_words(text: str, said: str, tm
 
 
 def test_no_file_of_rules_is_told(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="a folder, and no file of rules"):
+        load_rules(tmp_path)
     with pytest.raises(UsageError, match="no such file of rules"):
         load_rules(tmp_path / "rules.yaml")
 

@@ -270,7 +270,9 @@ def test_azure_prices_of_other_times_do_not_contest_todays() -> None:
     first += [first[0] | past, first[0] | come]
     book = format_named("azure-retail").read(json.dumps(page), PriceSource("p.json", DAY))
     assert prices(book) == prices(read("azure_retail.json"))
-    assert "applies from 2026-08-01 to ever, not on 2026-07-01" in reasons(book).values()
+    assert (
+        "applies from 2026-08-01 to ever, not on 2026-07-01, the day of these prices (--date)" in reasons(book).values()
+    )
 
 
 def test_gcp_skus_compose_machines_from_vcpus_and_memory() -> None:

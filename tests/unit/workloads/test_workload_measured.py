@@ -12,6 +12,7 @@ import pytest
 
 from hcloud.errors import InputError
 from hcloud.model.workload import Demand
+from hcloud.readers.workloads.commands import Advice
 from hcloud.readers.workloads.entry import read_workload
 from hcloud.readers.workloads.options import WorkloadOptions
 
@@ -54,6 +55,13 @@ def long() -> str:
     return "timestamp;host;percent\n" + "".join(rows)
 
 
+def thousandths() -> str:
+    rows = [
+        f"{iso(n)},{name},{value * 40:.0f}m,1Gi\n" for name, values in USE.items() for n, value in enumerate(values)
+    ]
+    return "time,pod,cpu,memory\n" + "".join(rows)
+
+
 FORMS: dict[str, Callable[[], str]] = {
     "Google's utilisation": google,
     "Google's seconds of use": lambda: google("instance/cpu/usage_time", "DELTA", 4 / 100 * 300),
@@ -62,6 +70,9 @@ FORMS: dict[str, Callable[[], str]] = {
     "Azure's answer for several machines": lambda: json.dumps({"values": [azure_answer(name) for name in USE]}),
     "a column a machine": wide,
     "a row a machine": long,
+    "times of spreadsheets": lambda: wide().replace("-", "/").replace("web/", "web-").replace("+00:00", ""),
+    "times of browsers": lambda: wide().replace("+00:00", " GMT+0000 (Coordinated Universal Time)"),
+    "thousandths of a vCPU": thousandths,
 }
 
 
@@ -89,6 +100,19 @@ def test_a_duration_beside_the_use_of_a_machine_makes_no_jobs_of_it(tmp_path: Pa
     with pytest.raises(InputError) as jobs:
         read_workload(path)
     assert "duration=executionTime,cores=cpu" in jobs.value.hint
+
+
+def test_machines_that_are_named_in_rows_under_another_name_are_read_as_the_refusal_says(tmp_path: Path) -> None:
+    """Each name was refused as no number, and nothing said what reads them."""
+    path = tmp_path / "datadog.csv"
+    path.write_text(long().replace(";", ",").replace("host,percent", "group,system.cpu.user"))
+    told = WorkloadOptions(series_value="percent", series_cores=4)
+    with pytest.raises(InputError) as caught:
+        read_workload(path, options=told)
+    assert isinstance(caught.value.hint, Advice)
+    found = read_workload(path, options=caught.value.hint.on(told))
+    assert isinstance(found, Demand)
+    assert list(found.cores) == pytest.approx(CORES)
 
 
 @pytest.mark.parametrize("form", FORMS)

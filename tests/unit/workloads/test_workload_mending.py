@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from hcloud.errors import InputError
-from hcloud.model.workload import Jobs
+from hcloud.model.workload import Demand, Jobs
 from hcloud.readers.workloads.commands import Advice
 from hcloud.readers.workloads.entry import read_workload
-from hcloud.readers.workloads.options import WorkloadOptions
+from hcloud.readers.workloads.options import WorkloadOptions, with_keys
 
 TIMES = "submit,duration\n{},5\n"
 GOOD = "submit,duration,cores\n0,5,2\n"
@@ -34,6 +34,9 @@ def hint_of(path: Path) -> str:
         (TIMES.format(" 2026-11-01T00:00:00Z "), "take the blanks around cells away"),
         ("submit,duration,cores,memory\n0,5,N/A,NULL\n", "leave cells without a value empty"),
         ("submit,duration,cores\r\n0,5,null\r\n", "leave cells without a value empty"),
+        (TIMES.format("2026-07-01 10:00 CEST"), "write zones as hours from UTC"),
+        ("Cluster report,,\n,,\n" + GOOD, "leave the lines before it out"),
+        (GOOD + "0,5,0\n" * 30, "correct them, or leave these lines out"),
         (GOOD + "0,-5,2\n", "correct what is named, or leave these lines out"),
         (GOOD + "0,5\n", "correct what is named, or leave these lines out"),
         (GOOD.replace("\n", "\r"), "write line feeds"),
@@ -73,6 +76,39 @@ def test_commas_between_thousands_are_not_taken_for_decimals_without_a_word(tmp_
     path = tmp_path / "jobs.csv"
     path.write_text('submit,duration\n0,"1,234"\n')
     assert hint_of(path).startswith("if its commas stand before decimals (take those between thousands out), read it")
+
+
+def test_a_column_that_is_there_twice_is_refused_where_it_is_read_alone(tmp_path: Path) -> None:
+    path = tmp_path / "jobs.csv"
+    path.write_text("submit,duration,cores,cores\n0,5,2,3\n")
+    assert hint_of(path) == "give all of them but one another name in the header"
+    path.write_text("submit,duration,note,note\n0,5,2,3\n")
+    assert len(read_workload(path, options=OPTIONS)) == 1
+
+
+def test_points_that_may_stand_between_thousands_are_asked_about(tmp_path: Path) -> None:
+    """7.200 s of a table with semicolons counted as 7.2, and were refused beside decimal commas."""
+    path = tmp_path / "jobs.csv"
+    path.write_text("submit;duration;cores\n0;7.200;8\n9;1.234.567;64\n")
+    assert hint_of(path).startswith("if points stand between thousands (else say .), read it with: ")
+    for text, mark, expected in (
+        (path.read_text(), ",", [7200, 1234567]),
+        ("submit;duration;cores\n0;7.200,5;8\n", ",", [7200.5]),
+        ("submit;duration;cores\n0;7.200;8\n", ".", [7.2]),
+        ("submit;duration;cores\n0;7.200;0.5\n", "auto", [7.2]),
+        ("submit,duration,cores\n0,7.200,8\n", "auto", [7.2]),
+    ):
+        path.write_text(text)
+        found = read_workload(path, options=with_keys(WorkloadOptions(), {"decimal": mark}))
+        assert isinstance(found, Jobs)
+        assert found.duration.tolist() == expected
+    path.write_text("timestamp;a;b\n01.11.2026;7.200;1\n02.11.2026;8;1\n")
+    assert "(else say .)" in hint_of(path)
+    found = read_workload(
+        path, options=WorkloadOptions(series_value="cores", dates="day-first", decimal=",", max_gap_seconds=90_000)
+    )
+    assert isinstance(found, Demand)
+    assert found.cores.max() == 7201
 
 
 @pytest.mark.parametrize("name", ["id", "Job ID"])

@@ -72,6 +72,17 @@ def test_a_bare_number_keeps_the_unit_of_its_column(tmp_path: Path) -> None:
     assert OF_G in [m.rule for m in found.provenance.modelled], "a megabyte in a header is of 1000 to some, too"
 
 
+def test_memory_in_bytes_beyond_any_number_of_gib_is_read_as_the_refusal_says(tmp_path: Path) -> None:
+    """Its hint left all jobs out."""
+    path = tmp_path / "jobs.csv"
+    path.write_text("submit,duration,memory\n0,60,34359738368\n")
+    assert advised(path).memory.tolist() == [32]
+    path.write_text("submit,duration,memory\n0,60,33554432\n")
+    with pytest.raises(InputError) as caught:
+        read_workload(path)
+    assert caught.value.hint == "say the unit of memory: --set memory_unit=MiB, KiB or B"
+
+
 def test_decimal_commas_stand_before_units_too(tmp_path: Path) -> None:
     path = tmp_path / "jobs.csv"
     path.write_text("submit;duration;cores;memory\n0;60;1,5;2,5 GB\n")

@@ -20,7 +20,7 @@ _WRITTEN = re.compile(
     r"|(?P<d2>\d\d?)[ -](?P<m2>[a-z]{3,9})\.?,?[ -](?P<y2>\d{4})"
     r"|(?P<m3>[a-z]{3,9})\.?\s+(?P<d3>\d\d?)(?:,?\s+(?P<y3>\d{4}))?)"
     r"(?:[T,\s]+(?P<h>\d\d?):(?P<min>\d\d)(?::(?P<s>\d\d)(?:[.,](?P<f>\d{1,9}))?)?(?:\s*(?P<half>[ap])\.?m\.?)?)?"
-    r"(?:\s*(?P<zone>Z|UTC|GMT|[+-]\d\d:?\d\d))?(?:\s+(?P<y4>\d{4}))?",
+    r"(?:\s*(?P<zone>Z|(?:UTC|GMT)?[+-]\d\d(?::?\d\d)?|UTC|GMT)(?: \(.*\))?)?(?:\s+(?P<y4>\d{4}))?",
     re.ASCII | re.IGNORECASE,
 )
 DAY_FIRST, MONTH_FIRST = "day-first", "month-first"
@@ -35,8 +35,8 @@ ALLOWED = {
 def unix_of_date(text: str, order: str) -> float | None:
     """Seconds of a date (one that names no zone as if it were UTC); None for what is no date in this order."""
     if order in (ZONED, BARE):
-        written = _written(text)
-        return written[0] if written and written[1] == order else None
+        told = written(text)
+        return told[0] if told and told[1] == order else None
     found = _DATE.fullmatch(text.strip())
     if found is None:
         return None
@@ -52,19 +52,20 @@ def unix_of_date(text: str, order: str) -> float | None:
 
 def written_as(text: str) -> str:
     """Whether a cell is such a time, ``zoned`` or ``bare``; nothing where it is none."""
-    found = _written(text)
+    found = written(text)
     return found[1] if found else ""
 
 
 def has_zone(cell: str) -> bool:
     """Whether a time says its zone."""
-    if written := written_as(cell):
-        return written == ZONED
+    if how := written_as(cell):
+        return how == ZONED
     clock = cell.strip()[10:]
     return clock.endswith(("Z", "z")) or "+" in clock or "-" in clock
 
 
-def _written(text: str) -> tuple[float, str] | None:
+def written(text: str) -> tuple[float, str] | None:
+    """Seconds of such a time, as if it were UTC where it is ``bare``, and how it is written; None for what is none."""
     found = _WRITTEN.fullmatch(text.strip())
     if found is None:
         return None
@@ -76,10 +77,10 @@ def _written(text: str) -> tuple[float, str] | None:
         at = datetime(int(year + part["y4"]), month, int(day), *clock, tzinfo=UTC)
     except ValueError:
         return None
-    zone = part["zone"].replace(":", "")
-    east = timedelta(hours=int(zone[:3]), minutes=int(zone[0] + zone[3:])) if zone[:1] in ("+", "-") else timedelta()
+    zone = part["zone"].upper().removeprefix("UTC").removeprefix("GMT").replace(":", "")
+    east = timedelta(hours=int(zone[:3]), minutes=int(zone[0] + (zone[3:] or "0"))) if zone[1:] else timedelta()
     seconds = (at - east).timestamp() + float(f"0.{part['f'] or 0}")
-    return (seconds, ZONED if zone else BARE) if 1970 <= at.year <= 2261 else None
+    return (seconds, ZONED if part["zone"] else BARE) if 1970 <= at.year <= 2261 else None
 
 
 def _hour(hour: int, half: str | None) -> int:

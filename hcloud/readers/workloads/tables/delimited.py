@@ -29,14 +29,15 @@ from hcloud.readers.workloads.meanings import (
     plain,
     unit_said,
 )
-from hcloud.readers.workloads.options import WorkloadOptions
-from hcloud.readers.workloads.quantities import likely_unit
+from hcloud.readers.workloads.options import Decimal, WorkloadOptions
+from hcloud.readers.workloads.quantities import NUMBER, likely_unit
 from hcloud.readers.workloads.source import HEAD_BYTES, CheckedReader, TraceFile
 from hcloud.readers.workloads.tables.clock import PAIRS, is_clock
 from hcloud.readers.workloads.tables.columns import Column, Sink, SuspectError, ticks_of
 from hcloud.readers.workloads.tables.dates import ALLOWED, ZONED, has_zone, is_date, written_as
 from hcloud.readers.workloads.tables.lengths import unit_of
-from hcloud.readers.workloads.tables.locate import ISO, NUMBER, TableLayout, duplicates, locate
+from hcloud.readers.workloads.tables.locate import ISO, TableLayout, duplicates, locate
+from hcloud.readers.workloads.tables.marks import mark_of
 from hcloud.readers.workloads.tables.zones import mixed_zones
 
 _DATE = re.compile(r"\s*\d{4}-\d\d-\d\d", re.ASCII)
@@ -138,7 +139,7 @@ def header_layout(
     *,
     ignore_extra: bool = False,
     called: Mapping[str, str] | None = None,
-    decimal: str = ".",
+    decimal: Decimal = "auto",
 ) -> TableLayout:
     """The layout of a file with a header line: which known column stands where, ``called`` by which name in the file
     where that differs; InputError when it does not fit."""
@@ -151,7 +152,7 @@ def header_layout(
         for i, (name, there) in enumerate(zip(names, stored, strict=True))
     )
     columns = _with_time_type(source, columns, delimiter, skip)
-    return TableLayout(columns, delimiter, header=True, skip=skip, decimal=decimal)
+    return TableLayout(columns, delimiter, skip=skip, decimal=mark_of(source, delimiter, decimal))
 
 
 def renamed(file: str, names: list[str], called: Mapping[str, str], known: tuple[Column, ...]) -> list[str]:
@@ -308,9 +309,9 @@ def _settled(column: Column, cell: str, ticks: float) -> Column:
 
 def check_header(source: TraceFile, names: list[str], known: tuple[Column, ...], *, ignore_extra: bool) -> None:
     """Refuse column names that are unknown (unless ignored), missing or there twice, with the command that would do."""
-    findings = Findings(source.name)
-    allowed = [c.name for c in known]
-    for name in sorted({n for n in names if names.count(n) > 1}):
+    findings, allowed = Findings(source.name), [c.name for c in known]
+    twice = {n for n in names if names.count(n) > 1 and (n in allowed or not ignore_extra)}
+    for name in sorted(twice):
         findings.add("line 1", f"column {shown(name)} appears {names.count(name)} times", "once")
     jobs = "submit" in allowed
     missing = [column.name for column in known if column.required and column.name not in names]
@@ -335,10 +336,12 @@ def check_header(source: TraceFile, names: list[str], known: tuple[Column, ...],
         error.hint = _which_columns(source, usual if jobs else {}, missing, names)
     elif jobs and (any(usual.get(name) not in (None, name) for name in allowed) or bare):
         error.hint = jobs_advice(source, usual, names, likely_units(source, usual, names))
-    elif len(set(names)) == len(names):
+    elif twice & {*allowed}:
+        error.hint = "give all of them but one another name in the header"
+    else:
         where = memory_left(usual, names) if jobs else []
-        keys = {"extra_columns": "ignore"}
-        error.hint = advice(source, keys, *where, told="columns that are not needed can be skipped")
+        told = "columns that are not needed can be skipped"
+        error.hint = advice(source, {"extra_columns": "ignore"}, *where, told=told)
     raise error
 
 

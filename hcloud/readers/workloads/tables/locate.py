@@ -19,14 +19,14 @@ from hcloud.readers.workloads.commands import advice
 from hcloud.readers.workloads.findings import Findings, shown
 from hcloud.readers.workloads.identity import Hashes, identity_hashes
 from hcloud.readers.workloads.meanings import as_option
+from hcloud.readers.workloads.quantities import NUMBER, likely_unit, with_point
 from hcloud.readers.workloads.source import CheckedReader, TraceFile
 from hcloud.readers.workloads.tables.clock import MANY, MINUTES, TWO, allowed_clock, clock_seconds, is_clock
 from hcloud.readers.workloads.tables.columns import NEVER_RAN, OPEN, Column
 from hcloud.readers.workloads.tables.dates import DAY_FIRST, MONTH_FIRST, orders_of, unix_of_date
-from hcloud.readers.workloads.tables.mending import mending_command
+from hcloud.readers.workloads.tables.mending import PlainTable, mending_command
 from hcloud.readers.workloads.tables.waits import read_waits
 
-NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 ISO = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d(:\d\d(:\d\d(\.\d{1,9})?)?)?(Z|[+-]\d\d:?\d\d)?)?", re.ASCII)
 _DECIMALDECIMAL = re.compile(r"[+-]?\d[\d.' ]*,\d+\s*[A-Za-z]*", re.ASCII)
 _DAY_FIRST_OR_LAST = re.compile(r"'\s*\d{1,2}([./-])\d{1,2}\1(\d{4}|\d\d)\b", re.ASCII)
@@ -71,7 +71,9 @@ def locate(source: TraceFile, layout: TableLayout, reason: str, good: int = 0) -
     if findings.problems:
         error = with_command(source, findings, next((c.dates for c in layout.columns if c.dates), ""))
         if not error.hint and not source.packing and str(source.path) == source.name:
-            error.hint = mending_command(source.name, findings.problems)
+            table = PlainTable(layout.delimiter, [column.in_file for column in layout.columns])
+            plain = layout.header and b'"' not in source.head
+            error.hint = mending_command(source.name, findings.problems, table if plain else None)
         return error
     return InputError(f"{source.name}: cannot be read: {reason.splitlines()[0] if reason else 'unknown reason'}")
 
@@ -86,6 +88,8 @@ def with_command(source: TraceFile, findings: Findings, dates: str = "") -> Inpu
         error.hint = advice(source, keys, *(where for _, where in found if where))
     elif any(_DAY_FIRST_OR_LAST.search(problem.value) for problem in findings.problems):
         error.hint = "write dates as 2026-10-31: of these some have the day and some the month first"
+    elif any(p.allowed.endswith("as 8Gi") and p.value.strip("'").isdecimal() for p in findings.problems):
+        error.hint = "say the unit of memory: --set memory_unit=MiB, KiB or B"
     elif any(_is_odd_duration(problem) for problem in findings.problems):
         error.hint = "write all durations in one way: as numbers, or as 01:34:00"
     return error
@@ -105,6 +109,9 @@ def _readable(findings: Findings, dates: str) -> Iterator[_Readable]:
         yield {"duration_unit": "mm:ss"}, "durations are minutes and seconds (of hours and minutes say hh:mm)"
     elif MANY in allowed:
         yield {"duration_unit": MINUTES}, "M is minutes"
+    sizes = [p.value.strip("'") for p in findings.problems if p.allowed.endswith("as 8Gi")]
+    if likely_unit(sizes) == "B":
+        yield {"memory_unit": "B"}, "memory is in bytes"
     if any(OPEN in one for one in allowed):
         yield {"open_ends": "run"}, "jobs without an end still run (if they never ran, say leave-out)"
     if any(NEVER_RAN in one for one in allowed):
@@ -270,8 +277,7 @@ def _text_complaint(column: Column, cell: str) -> str:
 
 
 def _is_number(column: Column, cell: str, decimal: str) -> bool:
-    if decimal != ".":
-        cell = "" if "." in cell else cell.replace(decimal, ".")
+    cell = with_point(cell, decimal)
     return NUMBER.fullmatch(cell) is not None and column.fits(float(cell))
 
 

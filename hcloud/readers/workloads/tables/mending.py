@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from hcloud.errors import Problem
 
 _MOST = 20  # ours: lines that a command leaves out
 _NOTHING = "N/A|n/a|NA|NULL|null|None|none|NaN|nan|-"
+_ZONES = {"CET": "+01", "CEST": "+02", "EST": "-05", "EDT": "-04", "PST": "-08", "PDT": "-07"}
+"""Zones of which the letters have one meaning for most."""
 _MENDED: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
     (re.compile(pattern), told, command)
     for pattern, told, command in (
@@ -24,17 +27,38 @@ _MENDED: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
             "take the blanks around cells away",
             r"sed -E 's/^ +| +$//g; s/ *([,;\t]) */\1/g' {} > mended.csv",
         ),
+        (
+            rf"'\d{{4}}-.*\d ({'|'.join(_ZONES)})'$",
+            "write zones as hours from UTC",
+            "sed -E '"
+            + "; ".join(f"s/([0-9]) {name}/\\1{of}:00/g" for name, of in _ZONES.items())
+            + "' {} > mended.csv",
+        ),
     )
 )
+_PLAIN = re.compile(r"'([\w.:+-]+)'", re.ASCII)
 _LINE = re.compile(r"line (\d+)\b")
 
 
-def mending_command(file: str, problems: Sequence[Problem]) -> str:
+class PlainTable(NamedTuple):
+    """What separates the columns of a table without quotes, and what they are called."""
+
+    delimiter: str
+    names: list[str]
+
+
+def mending_command(file: str, problems: Sequence[Problem], plain: PlainTable | None = None) -> str:
     """What to do, with its command: by what stands in all cells, else to leave a few lines out; nothing where
     neither would do."""
     for pattern, told, command in _MENDED:
         if all(pattern.match(problem.value) for problem in problems):
             return f"{told}: {command.format(shlex.quote(file))}"
+    odd = {(problem.where.partition("column ")[2], problem.value) for problem in problems}
+    if len(problems) > _MOST and len(odd) == 1 and plain is not None:
+        (column, value) = odd.pop()
+        if column in plain.names and (cell := _PLAIN.fullmatch(value)):
+            test = f"-F'{plain.delimiter}' '${plain.names.index(column) + 1} != \"{cell[1]}\"'"
+            return f"correct them, or leave these lines out: awk {test} {shlex.quote(file)} > mended.csv"
     lines = sorted({int(found[1]) for problem in problems if (found := _LINE.match(problem.where))})
     if not lines or len(lines) > _MOST or lines[0] == 1:
         return ""

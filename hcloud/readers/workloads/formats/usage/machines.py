@@ -15,16 +15,20 @@ import numpy as np
 from hcloud.errors import InputError
 from hcloud.model.workload import Demand, Modelled
 from hcloud.readers.workloads import limits
+from hcloud.readers.workloads.commands import advice
 from hcloud.readers.workloads.findings import Findings, shown
 from hcloud.readers.workloads.formats.usage.machine_columns import GOOGLE, MachineColumns, machine_columns
 from hcloud.readers.workloads.formats.usage.measured import MeasuredSeries, MeasuredUse
 from hcloud.readers.workloads.formats.usage.samples import TIMES, TimeColumn
+from hcloud.readers.workloads.meanings import as_option
 from hcloud.readers.workloads.options import WorkloadOptions
+from hcloud.readers.workloads.quantities import NUMBER, cpus_of, memory_of, with_point
 from hcloud.readers.workloads.source import TraceFile
 from hcloud.readers.workloads.tables.at_once import DistinctTexts, distinct_texts
 from hcloud.readers.workloads.tables.columns import TICKS, check_not_days
 from hcloud.readers.workloads.tables.delimited import Header, Progress, header_names
-from hcloud.readers.workloads.tables.locate import DECIMAL, NUMBER, TableLayout, rows_of, with_command
+from hcloud.readers.workloads.tables.locate import DECIMAL, TableLayout, rows_of, with_command
+from hcloud.readers.workloads.tables.marks import mark_of
 
 if TYPE_CHECKING:
     from hcloud.model.workload import Floats
@@ -62,8 +66,11 @@ def measured(source: TraceFile, options: WorkloadOptions, progress: Progress | N
     if not table.read_at_once():
         table = _MachineTable(source, header, columns, options)
         table.read(progress)
-    if table.findings.problems and (error := with_command(source, table.findings, options.dates)).hint:
-        raise error
+    if table.findings.problems:
+        error = with_command(source, table.findings, options.dates)
+        error.hint = error.hint or table.named_in_rows()
+        if error.hint:
+            raise error
     if not table.rows:
         raise InputError(f"{source.name}: no rows; the file has only a header")
     found = MeasuredUse(source, FORMAT, list(table.series()), table.rows, table.repaired, columns.left_out)
@@ -78,10 +85,12 @@ class _MachineTable:
     def __init__(self, source: TraceFile, header: Header, columns: MachineColumns, options: WorkloadOptions) -> None:
         self.source, self.header, self.columns, self.options = source, header, columns, options
         self.findings, self.rows = Findings(source.name), 0
+        self.mark = mark_of(source, header.delimiter, options.decimal)
         self.clock = TimeColumn(options.zone, options.dates)
         self.repaired: dict[str, int] = {"byte order mark skipped": 1} if source.marked else {}
         self.machines: dict[str, _Samples] = {}
         self.percent: bool | None = None
+        self.in_cells = False
         self.last = "", math.nan
 
     def read_at_once(self) -> bool:
@@ -141,6 +150,18 @@ class _MachineTable:
             else:
                 self._take(line, cells)
 
+    def named_in_rows(self) -> str:
+        """The command that reads rows which name their machine in what was taken for a machine's column; nothing where
+        none of two is of names alone."""
+        names, (first, *more) = self.header.names, self.columns.values
+        odd = {problem.where.partition("column ")[2] for problem in self.findings.problems}
+        if self.columns.name is not None or len(more) != 1 or len(odd) != 1 or len(self.findings.problems) < self.rows:
+            return ""
+        name = odd.pop()
+        value = names[more[0] if names[first] == name else first]
+        keys = {"timestamp": names[self.columns.time], "name": name, "value": value}
+        return advice(self.source, {"columns": as_option(keys, whole=True)}, f"{name} is the machine of each row")
+
     def _is_label(self, cells: list[str]) -> bool:
         """Whether a line behind the header names a label of every series: Google's, with texts or long ids."""
         ids = all(not _is_number(cell) or (cell.isdecimal() and len(cell) >= _LONG_ID) for cell in cells[1:])
@@ -194,9 +215,12 @@ class _MachineTable:
             return math.nan
         percent = text.endswith("%")
         plain = text.removesuffix("%").rstrip() if percent else text
-        if self.options.decimal != ".":
-            plain = "" if "." in plain else plain.replace(",", ".")
+        plain = with_point(plain, self.mark)
         known = at == self.columns.memory or self.percent in (None, percent)
+        if not percent and plain[-1:].isalpha():  # as of Kubernetes
+            amount = (memory_of if at == self.columns.memory else cpus_of)(plain, 1)
+            self.in_cells |= at != self.columns.memory
+            plain = plain if amount is None else repr(amount)
         if not known or NUMBER.fullmatch(plain) is None:
             where = f"line {line}, column {self.header.names[at]}"
             self.findings.add(where, shown(text), self._allowed(plain))
@@ -206,13 +230,13 @@ class _MachineTable:
         return float(plain)
 
     def _allowed(self, text: str) -> str:
-        if re.fullmatch(r"[+-]?\d[\d.]*,\d+", text) and self.options.decimal == ".":
+        if re.fullmatch(r"[+-]?\d[\d.]*,\d+", text) and self.mark == ".":
             return f"a number {DECIMAL}"
         return "a number, or a per cent as 45.3% in every cell; in Grafana: Formatted data off"
 
     def series(self) -> Iterator[MeasuredSeries]:
         """The machines in the order they were met, samples by time."""
-        unit = self.columns.unit or ("percent" if self.percent else "")
+        unit = "cores" if self.in_cells else self.columns.unit or ("percent" if self.percent else "")
         for machine in self.machines.values():
             times = np.frombuffer(machine.times) if machine.times else np.empty(0)
             check_not_days(times, f"{self.source.name}: column {self.header.names[self.columns.time]}")

@@ -11,13 +11,11 @@ from zoneinfo import ZoneInfo
 from hcloud.readers.workloads.findings import Findings, shown
 from hcloud.readers.workloads.formats.usage.measured import MeasuredSeries, in_order
 from hcloud.readers.workloads.tables.columns import ticks_of
-from hcloud.readers.workloads.tables.dates import ALLOWED, unix_of_date
+from hcloud.readers.workloads.tables.dates import ALLOWED, BARE, ZONED, unix_of_date, written
 
 TIMES = "a time as 2026-11-01T10:00:00Z, or Unix time in s, ms, us or ns like the first"
 _UNIX = re.compile(r"\d{1,19}(\.\d+)?", re.ASCII)
-_ISO = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d.*)?", re.ASCII)
-_SCRIPT = re.compile(r"\w{3} (\w{3} \d\d \d{4} \d\d:\d\d:\d\d) GMT([+-]\d{4})( \(.*\))?", re.ASCII)
-"""As JavaScript writes a date, and so Google's Metrics Explorer."""
+_ISO = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d\S*)?", re.ASCII)
 
 
 class TimeColumn:
@@ -35,15 +33,13 @@ class TimeColumn:
             ticks = ticks_of(text)
             self._settle(ticks, zoned=False)
             return float(text) / (ticks or 1.0)
-        script = _SCRIPT.fullmatch(text)
-        if script is not None:
-            moment = datetime.strptime(f"{script[1]} {script[2]}", "%b %d %Y %H:%M:%S %z")
-        elif _ISO.fullmatch(text):
-            moment = datetime.fromisoformat(text.removesuffix(" UTC"))
-        elif self._dates and (seconds := unix_of_date(text, self._dates)) is not None:
-            moment = datetime.fromtimestamp(seconds, UTC).replace(tzinfo=None)
+        if _ISO.fullmatch(text):
+            moment = datetime.fromisoformat(text)
         else:
-            raise ValueError(text)
+            at, how = written(text) or (unix_of_date(text, self._dates) if self._dates else None, BARE)
+            if at is None:
+                raise ValueError(text)
+            moment = datetime.fromtimestamp(at, UTC).replace(tzinfo=UTC if how == ZONED else None)
         zoned = moment.tzinfo is not None
         self._settle(-1.0, zoned=zoned)
         return (moment if zoned else moment.replace(tzinfo=self._zone)).timestamp()
