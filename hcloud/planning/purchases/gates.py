@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 
 from hcloud.errors import DeniedByGuardError, EvidenceError, InputError, StaleError
-from hcloud.model.catalog import PurchaseOption, refresh_command, special_in
+from hcloud.model.catalog import refresh_command, special_in
 from hcloud.model.holdings.live import Commitment, CommitmentQuote
 from hcloud.model.holdings.purchase import TERM_YEARS, CommitmentNeed, PurchaseItem, PurchasePlan, committed, snapshot
 from hcloud.units import cents, format_money, plain
@@ -39,20 +39,12 @@ def checked_dollars(dollars: Decimal, where: str) -> Decimal:
     return dollars
 
 
-def check_system(option: PurchaseOption, where: str) -> None:
-    """Refuse, with InputError, what is bound to a system or tenancy: clouds are asked for Linux on shared hardware, and
-    that would cover no machine of it."""
-    if option.is_of_one_system and special_in(where):
-        raise InputError(
-            f"{where}: hcloud buys {option.in_words}s of Linux on shared hardware only; these would cover none of it",
-            hint="buy it in the cloud's console and add it to 'owned', or plan without it (markets.options)",
-        )
-
-
 def check_item(item: PurchaseItem) -> None:
-    """Refuse, with InputError or EvidenceError, an item whose quantity, term or price cannot be right."""
+    """Refuse, with InputError or EvidenceError, an item whose quantity, term or price cannot be right, and what is
+    bound to a system or tenancy: clouds are asked for Linux on shared hardware, and that would cover none of it."""
     order, where = item.quote.order, item.address
-    check_system(order.option, where)
+    if order.option.bound_to(special_in(where)):
+        raise InputError(f"{where}: hcloud buys {order.option.in_words}s of Linux on shared hardware only")
     if order.option.is_spend_based:
         if order.dollars_per_hour is None or order.count:
             raise InputError(f"{where}: {order.option.in_words}s are bought in dollars an hour only")
@@ -79,7 +71,6 @@ def check_against_plan(need: CommitmentNeed, quote: CommitmentQuote) -> None:
     """Refuse, with EvidenceError, a quote that does not fit the price the plan was made with: far from it (cents in
     place of dollars), or so dear that renting by the hour is cheaper."""
     where = need.wanted.address
-    check_system(need.wanted.option, where)
     check_price(quote, where)
     expected, asked = need.expected, committed(quote)
     if expected <= 0:

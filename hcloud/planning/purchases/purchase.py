@@ -110,7 +110,7 @@ def pool_of(of: MixLine | BesideKind | WantedCommitment | Commitment) -> Pool:
     any instance-based option, dollars of the same kind of savings plan (of the same family where it is bound to
     one)."""
     if not of.option.is_spend_based:
-        return ("instances", f"{of.instance_type}{of.special if of.option.is_of_one_system else ''}")
+        return ("instances", f"{of.instance_type}{of.option.bound_to(of.special)}")
     family = of.instance_type.partition(".")[0] if of.option is PurchaseOption.INSTANCE_SAVINGS_PLAN else ""
     return (str(of.option), family)
 

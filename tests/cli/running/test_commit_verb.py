@@ -15,6 +15,8 @@ from hcloud.model.catalog import PurchaseOption
 from hcloud.readers.configuration.config import load_config
 from hcloud.store.plan_file import load_plan
 from hcloud.store.purchase_file import load_purchase_plan
+from hcloud.views.console import Terminal
+from hcloud.views.deciding.plan import show_plan
 
 EXAMPLE = str(Path(__file__).parents[3] / "examples" / "high-variability" / "hcloud.yaml")
 MADE, NOW = ("--now", "2026-11-20T12:00:00Z"), ("--now", "2026-11-20T13:00:00Z")
@@ -267,6 +269,46 @@ def test_nothing_of_an_old_plan_is_bought_whose_term_is_over(plan: Path, home: P
     assert "nothing to buy" in out
     assert "for terms that are over = $0.00 to buy" in out
     assert not Path("buy.json").exists()
+
+
+def test_what_is_queued_for_its_day_is_not_offered_again(plan: Path, home: Path, said: Said) -> None:
+    document = json.loads(plan.read_text(encoding="utf-8"))
+    for line in document["mix"]:
+        line["starts_hour"] = 2000
+    Path("later.json").write_text(json.dumps(document), encoding="utf-8")
+    asked = ["commit", "plan", "later.json", "--out", "buy.json", "--cloud", "fake:fake.yaml", *OLD_PRICES, *NOW]
+    assert run([*asked, "--later"]) == 0
+    assert run(["commit", "apply", "buy.json", "--cloud", "fake:fake.yaml", *approval(Path("buy.json"))]) == 0
+    said()
+    assert run(asked) == 0
+    out, err = said()
+    assert "nothing to buy: the account has all planned commitments" in out
+    assert "begins later" not in out + err
+
+
+def test_reserved_instances_of_windows_are_set_aside_and_the_rest_is_bought(plan: Path, home: Path, said: Said) -> None:
+    """One line of them had the whole purchase plan refused. They are not bought, not counted as bought elsewhere, and
+    not said to be there already."""
+    document = json.loads(plan.read_text(encoding="utf-8"))
+    wanted = load_plan(plan).purchases
+    special = [{**m, "address": f"{m['address']}/windows"} for m in document["mix"] if m["term_years"]]
+    dollars = f"{sum(line.total for line in wanted):,.2f}"
+    asked = ["commit", "plan", "mixed.json", "--out", "buy.json", "--cloud", "fake:fake.yaml", *OLD_PRICES, *NOW]
+    for rest, total in ((document["mix"], len(wanted)), ([], 0)):
+        text = json.dumps({**document, "mix": [*special, *rest]})
+        Path("mixed.json").write_text(text, encoding="utf-8")
+        assert run(["commit", "recommend", "mixed.json", *NOW]) == 0
+        assert "hcloud buys reserved instances of Linux on shared hardware only, not" in " ".join(said()[1].split())
+        Path("buy.json").unlink(missing_ok=True)
+        assert run(asked) == 0
+        out, err = (" ".join(text.split()) for text in said())
+        assert f"- ${dollars} bought in the cloud's console" in out
+        assert err.count("windows Standard RI") == len(special)
+        assert "in other places" not in out
+        assert "the account has all" not in out
+        assert len(load_purchase_plan(Path("buy.json")).items if total else ()) == total
+        show_plan(load_plan(Path("mixed.json")), Terminal.open(color=False))
+        assert f"and not ${dollars[:-3]} of reserved instances of windows" in " ".join(said()[0].split())
 
 
 def test_an_unknown_outcome_is_told_and_a_person_can_settle_it(plan: Path, home: Path, said: Said) -> None:
