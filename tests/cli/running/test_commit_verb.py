@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import stat
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from hcloud.model.catalog import PurchaseOption
 from hcloud.readers.configuration.config import load_config
 from hcloud.store.plan_file import load_plan
 from hcloud.store.purchase_file import load_purchase_plan
+from hcloud.units import format_money
 from hcloud.views.console import Terminal
 from hcloud.views.deciding.plan import show_plan
 
@@ -292,7 +294,7 @@ def test_reserved_instances_of_windows_are_set_aside_and_the_rest_is_bought(plan
     document = json.loads(plan.read_text(encoding="utf-8"))
     wanted = load_plan(plan).purchases
     special = [{**m, "address": f"{m['address']}/windows"} for m in document["mix"] if m["term_years"]]
-    dollars = f"{sum(line.total for line in wanted):,.2f}"
+    dollars = sum((line.total for line in wanted), Decimal(0))
     asked = ["commit", "plan", "mixed.json", "--out", "buy.json", "--cloud", "fake:fake.yaml", *OLD_PRICES, *NOW]
     for rest, total in ((document["mix"], len(wanted)), ([], 0)):
         text = json.dumps({**document, "mix": [*special, *rest]})
@@ -302,13 +304,13 @@ def test_reserved_instances_of_windows_are_set_aside_and_the_rest_is_bought(plan
         Path("buy.json").unlink(missing_ok=True)
         assert run(asked) == 0
         out, err = (" ".join(text.split()) for text in said())
-        assert f"- ${dollars} bought in the cloud's console" in out
+        assert f"- {format_money(dollars, 2)} bought in the cloud's console" in out
         assert err.count("windows Standard RI") == len(special)
         assert "in other places" not in out
         assert "the account has all" not in out
         assert len(load_purchase_plan(Path("buy.json")).items if total else ()) == total
         show_plan(load_plan(Path("mixed.json")), Terminal.open(color=False))
-        assert f"and not ${dollars[:-3]} of reserved instances of windows" in " ".join(said()[0].split())
+        assert f"and not {format_money(dollars)} of reserved instances of windows" in " ".join(said()[0].split())
 
 
 def test_an_unknown_outcome_is_told_and_a_person_can_settle_it(plan: Path, home: Path, said: Said) -> None:

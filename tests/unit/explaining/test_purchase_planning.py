@@ -389,7 +389,7 @@ def test_a_purchase_plan_and_its_plan_tell_the_same_dollars_or_why_not() -> None
     item = cast("Any", SimpleNamespace(amount=Decimal(6 * 8760 + 100)))
     found = reconciled(made, here, later, [item], AT)
     assert found.planned == 15 * 8760
-    assert (found.held, *found.left.values(), found.elsewhere) == (4 * 8760, 2 * 8760, 3 * 8760)
+    assert [found.held, *found.left.values(), found.elsewhere] == [4 * 8760, 2 * 8760, 3 * 8760]
     assert found.amount == item.amount
     [said] = sentences(found)
     assert said.startswith(
