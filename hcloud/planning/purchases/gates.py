@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
 
+from hcloud.catalog.book import PriceBook
 from hcloud.errors import DeniedByGuardError, EvidenceError, InputError, StaleError
 from hcloud.model.catalog import refresh_command, special_in
 from hcloud.model.holdings.live import Commitment, CommitmentQuote
 from hcloud.model.holdings.purchase import TERM_YEARS, CommitmentNeed, PurchaseItem, PurchasePlan, committed, snapshot
-from hcloud.units import cents, format_money, plain
+from hcloud.model.plans.plan import Plan
+from hcloud.units import cents, format_money, plain, rate
 
 MOST_INSTANCES = 10_000  # ours: one purchase of more is a slip of the pen
 MOST_DOLLARS_PER_HOUR = Decimal(100_000)  # ours: likewise
 FARTHEST_FROM_BOOK = Decimal("0.25")  # ours: a quote that differs more from the price book is not believed
+LEAST_MOVE = Decimal("0.001")  # ours: prices that differ by less are the same, rounded
 CURRENCY = "USD"
 CLOCK_SKEW = timedelta(minutes=15)  # ours: how far clocks may be from each other
 _AMOUNT = re.compile(r"\d{1,12}(\.\d{1,2})?", re.ASCII)
@@ -75,16 +78,36 @@ def check_against_plan(need: CommitmentNeed, quote: CommitmentQuote) -> None:
     expected, asked = need.expected, committed(quote)
     if expected <= 0:
         raise EvidenceError(f"{where}: the plan holds no price for it")
-    change = asked / expected - 1
-    if abs(change) > FARTHEST_FROM_BOOK:
+    if abs(asked / expected - 1) > FARTHEST_FROM_BOOK:
         raise EvidenceError(
-            f"{where}: quoted at {format_money(asked, 2)} over its term, and the plan was made with"
-            f" {format_money(expected, 2)} ({float(change):+.1%})",
+            moved(need, quote),
             hint=f"refresh the prices ('{refresh_command(need.wanted.cloud, need.wanted.region)}'), plan again and"
             " compare",
         )
     if need.wanted.break_even is not None and need.wanted.break_even * asked / expected >= 1:
         raise EvidenceError(f"{where}: quoted at {format_money(asked, 2)}, it costs as much as on demand, or more")
+
+
+def moved(need: CommitmentNeed, quote: CommitmentQuote) -> str:
+    """How far a quote is from the price that the plan was made with; empty where that is rounding."""
+    expected, asked = need.expected, committed(quote)
+    if abs(change := asked / expected - 1) < LEAST_MOVE:
+        return ""
+    return (
+        f"{need.wanted.address}: quoted at {format_money(asked, 2)} over its term, and the plan was made with"
+        f" {format_money(expected, 2)} ({float(change):+.1%})"
+    )
+
+
+def repriced(plan: Plan, book: PriceBook) -> Iterator[str]:
+    """What a plan buys and the price book sells at another price now: dollars an hour buy less or more of it."""
+    for line in plan.purchases:
+        offer, was = book.offers.get(line.key), line.hourly_held / line.count
+        if offer is not None and abs(change := offer.effective_hourly / was - 1) >= LEAST_MOVE:
+            yield (
+                f"{line.address}: ${plain(rate(was))}/h when the plan was made,"
+                f" ${plain(rate(offer.effective_hourly))}/h in the price book now ({float(change):+.1%}): plan again"
+            )
 
 
 def check_fresh(plan: PurchasePlan, at: datetime) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
+from itertools import starmap
 from pathlib import Path
 
 from hcloud import __version__
@@ -20,7 +21,7 @@ from hcloud.model.holdings.purchase import CommitmentNeed
 from hcloud.model.plans.plan import Plan
 from hcloud.planning.fleets.history import said_of_history
 from hcloud.planning.purchases.answers import PlannedPurchases, Recommendation
-from hcloud.planning.purchases.gates import CLOCK_SKEW, check_against_plan
+from hcloud.planning.purchases.gates import CLOCK_SKEW, check_against_plan, moved, repriced
 from hcloud.planning.purchases.purchase import (
     PurchaseBasis,
     begins_later,
@@ -138,11 +139,17 @@ def _planned(plan: Plan, asked: PurchasePlanRequest, ground: CommitGround, at: d
         _check_queues(coming)
     later = () if asked.later else coming
     found = None
+    warned: tuple[str, ...] = ()
     if chosen := [n for n in missing if n not in (*by_hand, *later)]:
         basis = _basis(plan, ground, scope, at)
-        found = sealed(purchase_plan(quoted(chosen, basis, ground), held, basis))
+        sold = quoted(chosen, basis, ground)
+        found = sealed(purchase_plan(sold, held, basis))
         save_purchase_plan(found, asked.out)
-    warned = said_of_history(plan.history) if found is not None else ()
+        warned = (
+            *said_of_history(plan.history),
+            *filter(None, starmap(moved, sold)),
+            *repriced(plan, ground.here.book),
+        )
     left = {"begins later": later, "bought in the cloud's console": by_hand}
     way = reconciled(plan, here, left, () if found is None else found.items, at)
     standing = expiring(held, at), unplanned(plan, held, at)

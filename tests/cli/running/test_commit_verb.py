@@ -220,6 +220,24 @@ def test_K8_a_price_far_from_the_book_is_not_planned_with(plan: Path, home: Path
     assert not (home / "buy.json").exists()
 
 
+def test_prices_that_moved_since_the_plan_are_named(plan: Path, home: Path, said: Said) -> None:
+    """The sum alone said it; of dollars an hour, which cost the same and buy less, nothing did."""
+    (home / "dear.yaml").write_text(FAKE + "price_factor: 1.05\n", encoding="utf-8")
+    document = json.loads(plan.read_text(encoding="utf-8"))
+    [line] = [m for m in document["mix"] if m["term_years"]]
+    line["address"] = line["address"].replace("reserved-instance", "compute-savings-plan")
+    spends = json.dumps({**document, "mix": [{**line, "option": "compute-savings-plan"}]})
+    Path("spends.json").write_text(spends, encoding="utf-8")
+    asked = ["commit", "plan", str(plan), "--out", "buy.json", "--cloud", "fake:dear.yaml", *OLD_PRICES, *NOW]
+    assert run(asked) == 0
+    (wanted,), (item,) = load_plan(plan).purchases, load_purchase_plan(Path("buy.json")).items
+    rise = f"({float(item.amount / wanted.total - 1):+.1%})"
+    told = f"quoted at {format_money(item.amount, 2)} over its term, and the plan was made with"
+    assert f"{wanted.address}: {told} {format_money(wanted.total, 2)} {rise}" in " ".join(said()[1].split())
+    assert run(["commit", "plan", "spends.json", *asked[3:]]) == 0
+    assert "/h in the price book now (+" in " ".join(said()[1].split())
+
+
 def test_J3_old_plans_and_old_prices_are_refused_unless_allowed(plan: Path, home: Path, said: Said) -> None:
     asked = ["commit", "plan", str(plan), "--out", "buy.json", "--cloud", "fake:fake.yaml"]
     assert run([*asked, *NOW]) == 9

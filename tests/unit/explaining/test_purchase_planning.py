@@ -97,6 +97,9 @@ def test_what_the_plan_counted_as_owned_is_not_used_up_twice() -> None:
     assert missing(plan(owned, line(RI, "10")), held(RI, 4)) == [10]
     assert missing(plan(owned, line(RI, "10")), held(RI, 4), held(RI, 5)) == [5]
     assert missing(plan(owned, line(RI, "10"))) == [10]
+    since = held(RI, 10, id="since", starts=AT + timedelta(hours=1))  # what is owned may be in another account
+    assert missing(plan(owned, line(RI, "10")), since) == [0]
+    assert missing(plan(owned, line(RI, "10")), since, held(RI, 4)) == [0]
 
 
 @pytest.mark.parametrize(("since", "left"), [("0", "2.5"), ("3.1", "2.5"), ("4", "1.6"), ("5.6", "0")])

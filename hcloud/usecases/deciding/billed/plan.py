@@ -224,7 +224,7 @@ def _terms(basis: BillBasis, use: KindUse) -> LongTerms:
     market, horizon = market_of(basis.loaded, use.kind), basis.loaded.config.settings().outlook.horizon_hours
     assert market is not None, "kinds outside the markets were left out"
     beyond = tuple(years for years in market.terms if years * HOURS_PER_YEAR > horizon)
-    return LongTerms(beyond, market.payments, use.kind.os, use.kind.tenancy)
+    return LongTerms(beyond, market.payments)
 
 
 def _ends(basis: BillBasis, now: datetime) -> Iterator[tuple[date, str]]:
