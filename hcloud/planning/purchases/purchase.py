@@ -133,11 +133,11 @@ def still_to_buy(
     """Every wanted commitment with what of it is held already.
 
     What the plan counted as owned was used up by the plan itself, of what was there before it; all else that stands in
-    the cloud is used up here, in the plan's order, whatever its term: nothing is bought beside it. What is wanted now is covered by what has
-    begun, what is wanted on a later day by what is queued for that day. What a plan that is old wanted for a term that
-    is over is not bought any more, and what it wanted on a day that passed is wanted now. What other kinds of machines
-    of a bill had before its end is theirs, and what was bought for them since: of the ids in ``others`` alone, as the
-    rest may have been bought for this kind.
+    the cloud is used up here, in the plan's order, whatever its term: nothing is bought beside it. What is wanted now
+    is covered by what has begun, what is wanted on a later day by what is queued for that day. What a plan that is old
+    wanted for a term that is over is not bought any more, and what it wanted on a day that passed is wanted now. What
+    other kinds of machines of a bill had before its end is theirs, and what was bought for them since: of the ids in
+    ``others`` alone, as the rest may have been bought for this kind.
     """
     lots = [_Lot(c, _later(c, at), held_quantity(c)) for c in held if is_standing(c, at)]
     lots.sort(key=lambda lot: (lot.begins is not None, lot.begins or at))
