@@ -100,13 +100,14 @@ def moved(need: CommitmentNeed, quote: CommitmentQuote) -> str:
 
 
 def repriced(plan: Plan, book: PriceBook) -> Iterator[str]:
-    """What a plan buys and the price book sells at another price now: dollars an hour buy less or more of it."""
-    for line in plan.purchases:
+    """What a plan buys in dollars an hour and the price book sells at another price now: no quote says that these buy
+    less or more of it."""
+    for line in (line for line in plan.purchases if line.option.is_spend_based):
         offer, was = book.offers.get(line.key), line.hourly_held / line.count
         if offer is not None and abs(change := offer.effective_hourly / was - 1) >= LEAST_MOVE:
             yield (
                 f"{line.address}: ${plain(rate(was))}/h when the plan was made,"
-                f" ${plain(rate(offer.effective_hourly))}/h in the price book now ({float(change):+.1%}): plan again"
+                f" ${plain(rate(offer.effective_hourly))}/h by the prices here now ({float(change):+.1%}): plan again"
             )
 
 

@@ -235,7 +235,7 @@ def test_prices_that_moved_since_the_plan_are_named(plan: Path, home: Path, said
     told = f"quoted at {format_money(item.amount, 2)} over its term, and the plan was made with"
     assert f"{wanted.address}: {told} {format_money(wanted.total, 2)} {rise}" in " ".join(said()[1].split())
     assert run(["commit", "plan", "spends.json", *asked[3:]]) == 0
-    assert "/h in the price book now (+" in " ".join(said()[1].split())
+    assert "/h by the prices here now (+" in " ".join(said()[1].split())
 
 
 def test_J3_old_plans_and_old_prices_are_refused_unless_allowed(plan: Path, home: Path, said: Said) -> None:
