@@ -65,6 +65,10 @@ class PurchaseOption(StrEnum):
         """Whether the commitment covers the operating system and tenancy alone that it was bought for."""
         return self in (PurchaseOption.RESERVED, PurchaseOption.CONVERTIBLE)
 
+    def bound_to(self, special: str) -> str:
+        """Which unusual system and tenancy it alone covers where it is bought for this one; empty where none."""
+        return special if self.is_of_one_system else ""
+
     @property
     def is_spend_based(self) -> bool:
         """Whether the commitment is dollars an hour rather than instances, vCPUs or GiB."""

@@ -89,6 +89,11 @@ class CommitmentNeed:
         return max(self.wanted.quantity - self.held, Decimal(0))
 
     @property
+    def by_hand(self) -> str:
+        """The system and tenancy for which hcloud buys nothing of its kind; empty for what it buys."""
+        return self.wanted.option.bound_to(self.wanted.special)
+
+    @property
     def expected(self) -> Decimal:
         """Dollars that the plan expects the missing part to cost over its term."""
         return self.wanted.total * self.missing / self.wanted.quantity

@@ -8,7 +8,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from enum import StrEnum
 
-from hcloud.model.catalog import Payment, Provider, PurchaseOption, special_in
+from hcloud.model.catalog import OfferKey, Payment, Provider, PurchaseOption, special_in, system_of
 from hcloud.model.holdings.change import ChangeSet
 from hcloud.model.plans.harvest import HarvestedHours
 from hcloud.model.plans.held import FIRST_WEEKS, ends_of, is_soon
@@ -128,6 +128,13 @@ class MixLine:
     def special(self) -> str:
         """What its address says of system and tenancy."""
         return special_in(self.address.removeprefix(OWNED))
+
+    @property
+    def key(self) -> OfferKey:
+        """The offer that it is of: its fields, and what its address says of system and tenancy."""
+        payment = self.payment if self.term_years else Payment.NONE
+        place = (self.provider, self.region, self.instance_type)
+        return OfferKey(*place, self.option, self.term_years, payment, *system_of(self.special))
 
     @property
     def begins_later(self) -> bool:

@@ -33,6 +33,18 @@ def of_prices(plans: Sequence[KindPlan]) -> Iterator[str]:
     yield from sorted(set(told) - set(oldest))[:SHOWN_PRICES]
 
 
+def by_hand(plans: Sequence[KindPlan]) -> Iterator[str]:
+    """That ``commit`` does not buy what is bound to a system or tenancy."""
+    lines = [line for one in plans for line in one.purchases if line.option.bound_to(line.special)]
+    if lines:
+        dollars = format_money(sum((line.total for line in lines), Decimal(0)))
+        systems = ", ".join(sorted({line.special.strip("/").replace("/", " ") for line in lines}))
+        yield (
+            f"'hcloud commit' does not buy reserved instances of {systems} ({dollars} over their terms): buy those in "
+            "the cloud's console, or plan without them (markets.options)"
+        )
+
+
 def told_apart(plans: Sequence[KindPlan], differs: Decimal) -> Iterator[str]:
     """Where the bill's own on-demand prices are not those of the price book, by more than the share ``differs``."""
     for one in plans:

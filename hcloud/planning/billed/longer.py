@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from typing import NamedTuple
 
 from hcloud.catalog.book import PriceBook
-from hcloud.model.catalog import OfferKey, Payment
+from hcloud.model.catalog import Payment
 from hcloud.model.plans.bill_plan import KindPlan, LongerTerm
-from hcloud.model.plans.plan import MixLine
 from hcloud.units import HOURS_PER_MONTH
 
 
 class LongTerms(NamedTuple):
-    """The terms beyond the horizon that may be bought for a kind of machine, how they may be paid, and the machine's
-    system and tenancy."""
+    """The terms beyond the horizon that may be bought for a kind of machine, and how they may be paid."""
 
     years: Sequence[int]
     payments: Sequence[Payment]
-    os: str
-    tenancy: str
 
 
 def longer_term(plans: Sequence[KindPlan], book: PriceBook, terms: Mapping[str, LongTerms]) -> LongerTerm | None:
@@ -31,17 +28,15 @@ def longer_term(plans: Sequence[KindPlan], book: PriceBook, terms: Mapping[str, 
     for plan in plans:
         of = terms[plan.name]
         for line in plan.purchases:
-            bought = book.offers.get(_key(line, of, line.term_years, line.payment))
+            bought = book.offers.get(line.key)
             if bought is None:  # sold in a zone alone
                 upfront += line.upfront
                 continue
-            keys = (_key(line, of, years, payment) for payment in of.payments if years in of.years)
+            keys = (
+                replace(line.key, term_years=years, payment=payment) for payment in of.payments if years in of.years
+            )
             sold = (book.offers[key] for key in keys if key in book.offers)
             offer = min((bought, *sold), key=lambda o: o.effective_hourly)
             saved += (bought.effective_hourly - offer.effective_hourly) * line.count * HOURS_PER_MONTH
             upfront += offer.upfront * line.count
     return LongerTerm(years, saved, upfront) if saved else None
-
-
-def _key(line: MixLine, of: LongTerms, years: int, payment: Payment) -> OfferKey:
-    return OfferKey(line.provider, line.region, line.instance_type, line.option, years, payment, of.os, of.tenancy)

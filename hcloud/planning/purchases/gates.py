@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
 
+from hcloud.catalog.book import PriceBook
 from hcloud.errors import DeniedByGuardError, EvidenceError, InputError, StaleError
-from hcloud.model.catalog import PurchaseOption, refresh_command, special_in
+from hcloud.model.catalog import refresh_command, special_in
 from hcloud.model.holdings.live import Commitment, CommitmentQuote
 from hcloud.model.holdings.purchase import TERM_YEARS, CommitmentNeed, PurchaseItem, PurchasePlan, committed, snapshot
-from hcloud.units import cents, format_money, plain
+from hcloud.model.plans.plan import Plan
+from hcloud.units import cents, format_money, plain, rate
 
 MOST_INSTANCES = 10_000  # ours: one purchase of more is a slip of the pen
 MOST_DOLLARS_PER_HOUR = Decimal(100_000)  # ours: likewise
 FARTHEST_FROM_BOOK = Decimal("0.25")  # ours: a quote that differs more from the price book is not believed
+LEAST_MOVE = Decimal("0.001")  # ours: prices that differ by less are the same, rounded
 CURRENCY = "USD"
 CLOCK_SKEW = timedelta(minutes=15)  # ours: how far clocks may be from each other
 _AMOUNT = re.compile(r"\d{1,12}(\.\d{1,2})?", re.ASCII)
@@ -39,20 +42,12 @@ def checked_dollars(dollars: Decimal, where: str) -> Decimal:
     return dollars
 
 
-def check_system(option: PurchaseOption, where: str) -> None:
-    """Refuse, with InputError, what is bound to a system or tenancy: clouds are asked for Linux on shared hardware, and
-    that would cover no machine of it."""
-    if option.is_of_one_system and special_in(where):
-        raise InputError(
-            f"{where}: hcloud buys {option.in_words}s of Linux on shared hardware only; these would cover none of it",
-            hint="buy it in the cloud's console and add it to 'owned', or plan without it (markets.options)",
-        )
-
-
 def check_item(item: PurchaseItem) -> None:
-    """Refuse, with InputError or EvidenceError, an item whose quantity, term or price cannot be right."""
+    """Refuse, with InputError or EvidenceError, an item whose quantity, term or price cannot be right, and what is
+    bound to a system or tenancy: clouds are asked for Linux on shared hardware, and that would cover none of it."""
     order, where = item.quote.order, item.address
-    check_system(order.option, where)
+    if order.option.bound_to(special_in(where)):
+        raise InputError(f"{where}: hcloud buys {order.option.in_words}s of Linux on shared hardware only")
     if order.option.is_spend_based:
         if order.dollars_per_hour is None or order.count:
             raise InputError(f"{where}: {order.option.in_words}s are bought in dollars an hour only")
@@ -79,21 +74,41 @@ def check_against_plan(need: CommitmentNeed, quote: CommitmentQuote) -> None:
     """Refuse, with EvidenceError, a quote that does not fit the price the plan was made with: far from it (cents in
     place of dollars), or so dear that renting by the hour is cheaper."""
     where = need.wanted.address
-    check_system(need.wanted.option, where)
     check_price(quote, where)
     expected, asked = need.expected, committed(quote)
     if expected <= 0:
         raise EvidenceError(f"{where}: the plan holds no price for it")
-    change = asked / expected - 1
-    if abs(change) > FARTHEST_FROM_BOOK:
+    if abs(asked / expected - 1) > FARTHEST_FROM_BOOK:
         raise EvidenceError(
-            f"{where}: quoted at {format_money(asked, 2)} over its term, and the plan was made with"
-            f" {format_money(expected, 2)} ({float(change):+.1%})",
+            moved(need, quote),
             hint=f"refresh the prices ('{refresh_command(need.wanted.cloud, need.wanted.region)}'), plan again and"
             " compare",
         )
     if need.wanted.break_even is not None and need.wanted.break_even * asked / expected >= 1:
         raise EvidenceError(f"{where}: quoted at {format_money(asked, 2)}, it costs as much as on demand, or more")
+
+
+def moved(need: CommitmentNeed, quote: CommitmentQuote) -> str:
+    """How far a quote is from the price that the plan was made with; empty where that is rounding."""
+    expected, asked = need.expected, committed(quote)
+    if abs(change := asked / expected - 1) < LEAST_MOVE:
+        return ""
+    return (
+        f"{need.wanted.address}: quoted at {format_money(asked, 2)} over its term, and the plan was made with"
+        f" {format_money(expected, 2)} ({float(change):+.1%})"
+    )
+
+
+def repriced(plan: Plan, book: PriceBook) -> Iterator[str]:
+    """What a plan buys in dollars an hour and the price book sells at another price now: no quote says that these buy
+    less or more of it."""
+    for line in (line for line in plan.purchases if line.option.is_spend_based):
+        offer, was = book.offers.get(line.key), line.hourly_held / line.count
+        if offer is not None and abs(change := offer.effective_hourly / was - 1) >= LEAST_MOVE:
+            yield (
+                f"{line.address}: ${plain(rate(was))}/h when the plan was made,"
+                f" ${plain(rate(offer.effective_hourly))}/h by the prices here now ({float(change):+.1%}): plan again"
+            )
 
 
 def check_fresh(plan: PurchasePlan, at: datetime) -> None:

@@ -110,7 +110,7 @@ def pool_of(of: MixLine | BesideKind | WantedCommitment | Commitment) -> Pool:
     any instance-based option, dollars of the same kind of savings plan (of the same family where it is bound to
     one)."""
     if not of.option.is_spend_based:
-        return ("instances", f"{of.instance_type}{of.special if of.option.is_of_one_system else ''}")
+        return ("instances", f"{of.instance_type}{of.option.bound_to(of.special)}")
     family = of.instance_type.partition(".")[0] if of.option is PurchaseOption.INSTANCE_SAVINGS_PLAN else ""
     return (str(of.option), family)
 
@@ -132,17 +132,17 @@ def still_to_buy(
 ) -> tuple[CommitmentNeed, ...]:
     """Every wanted commitment with what of it is held already.
 
-    What the plan counted as owned was used up by the plan itself; all else that stands in the cloud is used up here,
-    in the plan's order, whatever its term: nothing is bought beside it. What is wanted now is covered by what has
-    begun, what is wanted on a later day by what is queued for that day. What a plan that is old wanted for a term that
-    is over is not bought any more, and what it wanted on a day that passed is wanted now. What other kinds of machines
-    of a bill had before its end is theirs, and what was bought for them since: of the ids in ``others`` alone, as the
-    rest may have been bought for this kind.
+    What the plan counted as owned was used up by the plan itself, of what was there before it; all else that stands in
+    the cloud is used up here, in the plan's order, whatever its term: nothing is bought beside it. What is wanted now
+    is covered by what has begun, what is wanted on a later day by what is queued for that day. What a plan that is old
+    wanted for a term that is over is not bought any more, and what it wanted on a day that passed is wanted now. What
+    other kinds of machines of a bill had before its end is theirs, and what was bought for them since: of the ids in
+    ``others`` alone, as the rest may have been bought for this kind.
     """
     lots = [_Lot(c, _later(c, at), held_quantity(c)) for c in held if is_standing(c, at)]
     lots.sort(key=lambda lot: (lot.begins is not None, lot.begins or at))
     for pool, quantity in owned_in(plan, at):
-        _take((lot for lot in lots if lot.pool == pool), quantity)
+        _take((lot for lot in lots if lot.pool == pool and not lot.is_since(plan)), quantity)
     for one in plan.beside:
         _take((lot for lot in lots if lot.is_of(one, others)), one.quantity)
     return tuple(_needed(one, begins_later(one, at), lots) for one in wanted_of(plan, at))
@@ -160,6 +160,10 @@ class _Lot:
     def pool(self) -> Pool:
         """What it stands in for."""
         return pool_of(self.commitment)
+
+    def is_since(self, plan: Plan) -> bool:
+        """Whether it began after a plan was made: what that plan counted as owned is another."""
+        return self.begins is None and (self.commitment.starts or plan.generated_at) > plan.generated_at
 
     def is_of(self, other: BesideKind, bought: Collection[str]) -> bool:
         """Whether it may be what another kind of machine has: before the bill's end, or ``bought`` for others since."""

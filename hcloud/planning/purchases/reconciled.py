@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -17,50 +17,51 @@ NOTHING = Decimal(0)
 
 @dataclass(frozen=True, slots=True)
 class Reconciled:
-    """Dollars over the terms: what the plan commits, less what is ``over`` (its term ended since), is held already,
-    begins later or is in another place, more by what the cloud's quotes are dearer: ``amount`` is what the purchase
-    plan buys. ``monthly`` is what the plan shows a month for all of it."""
+    """Dollars over the terms: what the plan commits, less what is ``over`` (its term ended since), is held already, is
+    left out here by reason (``left``) or is in another place, more by what the cloud's quotes are dearer: ``amount`` is
+    what the purchase plan buys. ``monthly`` is what the plan shows a month for all of it."""
 
     planned: Decimal
     monthly: Decimal
     over: Decimal
     held: Decimal
-    later: Decimal
+    left: Mapping[str, Decimal]
     elsewhere: Decimal
     quoted: Decimal
 
     @property
     def amount(self) -> Decimal:
         """What is bought."""
-        return self.planned - self.over - self.held - self.later - self.elsewhere + self.quoted
+        return self.planned - self.over - self.held - sum(self.left.values()) - self.elsewhere + self.quoted
 
 
 def reconciled(
     plan: Plan,
-    chosen: Sequence[CommitmentNeed],
-    later: Sequence[CommitmentNeed],
+    needs: Sequence[CommitmentNeed],
+    left: Mapping[str, Sequence[CommitmentNeed]],
     items: Iterable[PurchaseItem],
     at: datetime,
 ) -> Reconciled:
-    """The way from a plan to the purchases made for its ``chosen`` needs; ``later`` are needs of the same place that
-    are not bought yet. All other commitments of the plan are in other places."""
+    """The way from a plan to the purchases made for its ``needs`` of one place but those ``left`` out, by reason. All
+    other commitments of the plan are in other places."""
     planned = sum((line.total for line in plan.purchases), NOTHING)
     over = sum((line.total for line in plan.purchases if is_over(line, plan, at)), NOTHING)
-    wanted, left = _total(chosen), _total(later)
-    expected = sum((need.expected for need in chosen), NOTHING)
+    wanted, missing = sum((need.wanted.total for need in needs), NOTHING), _expected(needs)
+    dollars = {why: _expected(of) for why, of in left.items()}
+    bought = sum((item.amount for item in items), NOTHING)
     return Reconciled(
         planned=planned,
         monthly=sum((line.monthly for line in plan.purchases), NOTHING),
         over=over,
-        held=wanted - expected,
-        later=left,
-        elsewhere=planned - over - wanted - left,
-        quoted=sum((item.amount for item in items), NOTHING) - expected,
+        held=wanted - missing,
+        left=dollars,
+        elsewhere=planned - over - wanted,
+        quoted=bought - missing + sum(dollars.values()),
     )
 
 
-def _total(needs: Iterable[CommitmentNeed]) -> Decimal:
-    return sum((need.wanted.total for need in needs), NOTHING)
+def _expected(needs: Iterable[CommitmentNeed]) -> Decimal:
+    return sum((need.expected for need in needs), NOTHING)
 
 
 def sentences(found: Reconciled) -> Iterator[str]:
@@ -69,7 +70,7 @@ def sentences(found: Reconciled) -> Iterator[str]:
     differences = [
         (-found.over, "for terms that are over"),
         (-found.held, "held already"),
-        (-found.later, "begins later"),
+        *((-dollars, why) for why, dollars in found.left.items()),
         (-found.elsewhere, "in other places (--region)"),
         (found.quoted, "difference between quotes and plan prices"),
     ]

@@ -25,7 +25,6 @@ from hcloud.model.report import (
 from hcloud.planning.changes.slots import RESERVED, STANDING, slug
 from hcloud.planning.explanations.statement import BOUND_NAME, PLAN_NAME
 from hcloud.planning.reports.report import Counterfactual, ReportedCommitment
-from hcloud.planning.strategies.own_fleet import key_of
 from hcloud.units import HOURS_PER_MONTH, HOURS_PER_YEAR, SECONDS_PER_HOUR, counted
 
 MONTH_SECONDS = HOURS_PER_MONTH * SECONDS_PER_HOUR
@@ -125,7 +124,7 @@ def _lines(plan: Plan, offers: Offers, period: Period) -> Iterator[_PlannedLine]
             continue
         listed = offers(_on_demand(line))
         if line.address.startswith(OWNED):
-            yield _owned(plan, line, offers(key_of(line)), (name, start, listed))
+            yield _owned(plan, line, offers(line.key), (name, start, listed))
         else:
             yield _planned(plan, line, (name, start, listed))
 
@@ -141,7 +140,7 @@ def _names(mix: Iterable[MixLine]) -> Iterator[str]:
 
 def _on_demand(line: MixLine) -> OfferKey:
     """The same machine on demand, of the system and tenancy of the line."""
-    return replace(key_of(line), option=PurchaseOption.ON_DEMAND, term_years=0, payment=Payment.NONE)
+    return replace(line.key, option=PurchaseOption.ON_DEMAND, term_years=0, payment=Payment.NONE)
 
 
 def _owned(plan: Plan, line: MixLine, offer: Offer, at: tuple[str, int, Offer]) -> _PlannedLine:

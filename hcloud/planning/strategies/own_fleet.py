@@ -8,7 +8,7 @@ from decimal import ROUND_FLOOR, Decimal
 from itertools import groupby
 
 from hcloud.errors import InputError
-from hcloud.model.catalog import OfferKey, Payment, PurchaseOption, system_of
+from hcloud.model.catalog import OfferKey, PurchaseOption
 from hcloud.model.plans.plan import MixLine, Plan
 from hcloud.units import counted
 
@@ -74,7 +74,7 @@ def fleet_of(plan: Plan) -> PlannedFleet:
     if not lines:
         raise InputError("the plan has no machines to simulate")
     lots = _lots(reserved)
-    key = lots[0][0] if lots else key_of(max(lines, key=lambda line: (line.vcpus, line.address)))
+    key = lots[0][0] if lots else max(lines, key=lambda line: (line.vcpus, line.address)).key
     on_demand = OfferKey(
         key.provider, key.region, key.instance_type, PurchaseOption.ON_DEMAND, os=key.os, tenancy=key.tenancy
     )
@@ -106,7 +106,7 @@ def _lots(reserved: Sequence[MixLine]) -> list[Lot]:
             exact += line.count
             upto = int(round(exact, 3).to_integral_value(ROUND_FLOOR))
             if upto > whole:
-                found.append((key_of(line), upto - whole))
+                found.append((line.key, upto - whole))
             whole = upto
     return found
 
@@ -115,13 +115,6 @@ def _largest_first(line: MixLine) -> tuple[Decimal, Decimal, str, str]:
     """By vCPUs, then by GiB: the first is to hold what any of them holds."""
     each = line.count or Decimal(1)
     return -line.vcpus / each, -line.memory_gib / each, line.instance_type, line.address
-
-
-def key_of(line: MixLine) -> OfferKey:
-    """The key of the offer that a line is of: its fields, and what its address says of system and tenancy."""
-    payment = line.payment if line.term_years else Payment.NONE
-    place = (line.provider, line.region, line.instance_type)
-    return OfferKey(*place, line.option, line.term_years, payment, *system_of(line.special))
 
 
 def _parts(reserved: Sequence[MixLine]) -> Iterator[str]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
+from itertools import starmap
 from pathlib import Path
 
 from hcloud import __version__
@@ -19,7 +21,7 @@ from hcloud.model.holdings.purchase import CommitmentNeed
 from hcloud.model.plans.plan import Plan
 from hcloud.planning.fleets.history import said_of_history
 from hcloud.planning.purchases.answers import PlannedPurchases, Recommendation
-from hcloud.planning.purchases.gates import CLOCK_SKEW, check_against_plan
+from hcloud.planning.purchases.gates import CLOCK_SKEW, check_against_plan, moved, repriced
 from hcloud.planning.purchases.purchase import (
     PurchaseBasis,
     begins_later,
@@ -91,7 +93,7 @@ def _warnings(loaded: Loaded, plan: Plan, needs: tuple[CommitmentNeed, ...], at:
         )
     if derived := sorted({n.wanted.address for n in needs if n.wanted.derived}):
         found.append(f"derived, not published: the price of {', '.join(derived[:3])}")
-    if other := sorted({n.wanted.address for n in needs if n.wanted.option.is_of_one_system and n.wanted.special}):
+    if other := sorted({n.wanted.address for n in needs if n.missing and n.by_hand}):
         found.append(
             f"hcloud buys reserved instances of Linux on shared hardware only, not {', '.join(other[:3])}: buy those"
             " in the cloud's console"
@@ -130,23 +132,32 @@ def _planned(plan: Plan, asked: PurchasePlanRequest, ground: CommitGround, at: d
     needs = still_to_buy(plan, held, at, bought_for_others(plan, ground.live.history()))
     here = tuple(n for n in needs if _is_in(n, scope))
     elsewhere = tuple(sorted({f"{n.wanted.cloud} {n.wanted.region}" for n in needs if not _is_in(n, scope)}))
-    coming = tuple(n for n in here if begins_later(n.wanted, at))
+    missing = [n for n in here if n.missing]
+    by_hand = tuple(n for n in missing if n.by_hand)
+    coming = tuple(n for n in missing if begins_later(n.wanted, at) and not n.by_hand)
     if asked.later:
         _check_queues(coming)
     later = () if asked.later else coming
-    chosen = tuple(n for n in here if n not in later)
     found = None
-    if any(n.missing for n in chosen):
+    warned: tuple[str, ...] = ()
+    if chosen := [n for n in missing if n not in (*by_hand, *later)]:
         basis = _basis(plan, ground, scope, at)
-        found = sealed(purchase_plan(quoted(chosen, basis, ground), held, basis))
+        sold = quoted(chosen, basis, ground)
+        found = sealed(purchase_plan(sold, held, basis))
         save_purchase_plan(found, asked.out)
-    warned = said_of_history(plan.history) if found is not None else ()
-    way = reconciled(plan, chosen, later, () if found is None else found.items, at)
-    return PlannedPurchases(found, later, elsewhere, expiring(held, at), unplanned(plan, held, at), way, warned)
+        warned = (
+            *said_of_history(plan.history),
+            *filter(None, starmap(moved, sold)),
+            *repriced(plan, ground.here.book),
+        )
+    left = {"begins later": later, "bought in the cloud's console": by_hand}
+    way = reconciled(plan, here, left, () if found is None else found.items, at)
+    standing = expiring(held, at), unplanned(plan, held, at)
+    return PlannedPurchases(found, later, by_hand, elsewhere, *standing, way, warned)
 
 
 def _check_queues(needs: tuple[CommitmentNeed, ...]) -> None:
-    if clouds := {n.wanted.cloud for n in needs if n.missing and not CLOUDS[n.wanted.cloud].queues}:
+    if clouds := {n.wanted.cloud for n in needs if not CLOUDS[n.wanted.cloud].queues}:
         raise UsageError(
             f"{' and '.join(sorted(clouds))} takes no purchase for a later day",
             hint="leave --later out, and plan again on that day",
@@ -206,7 +217,7 @@ def _basis(plan: Plan, ground: CommitGround, scope: Scope, at: datetime) -> Purc
 
 
 def quoted(
-    needs: tuple[CommitmentNeed, ...], basis: PurchaseBasis, ground: CommitGround
+    needs: Iterable[CommitmentNeed], basis: PurchaseBasis, ground: CommitGround
 ) -> list[tuple[CommitmentNeed, CommitmentQuote]]:
     """Each need that is not met with the cloud's quote for it; EvidenceError for one that is not to be believed."""
     found = []

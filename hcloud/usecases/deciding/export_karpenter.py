@@ -12,7 +12,6 @@ from hcloud.model.catalog import PurchaseOption
 from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.plans.held import begun_later, held_now, said_days
 from hcloud.model.plans.plan import MixLine, Plan
-from hcloud.planning.strategies.own_fleet import key_of
 from hcloud.units import counted, plain
 
 Object = Mapping[str, object]
@@ -92,7 +91,7 @@ def _reserve(lines: Iterable[MixLine]) -> list[TypeCapacity]:
 
 def _system(line: MixLine) -> str:
     """What Kubernetes calls the operating system of a line's machines."""
-    return "windows" if key_of(line).os == "windows" else "linux"
+    return "windows" if line.key.os == "windows" else "linux"
 
 
 def _whole(lines: Sequence[MixLine]) -> TypeCapacity:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,9 +15,11 @@ from hcloud.model.holdings.change import ChangeSet
 from hcloud.planning.changes.digest import wanted_digest
 from hcloud.readers.configuration.config import Loaded
 from hcloud.store.plan_file import load_changes
+from hcloud.units import plain
 from hcloud.usecases.live.connect import FAKE, IN_MEMORY
 from hcloud.usecases.live.ground import LiveGround, place_of
 from hcloud.usecases.live.named_fleet import fleet_differences
+from hcloud.usecases.prices.age import prices_of_launches
 
 BEFORE = ("nothing was applied", "plan again, or undo the change in hcloud.yaml or HYC_LIVE__...")
 MEANWHILE = (
@@ -25,6 +27,7 @@ MEANWHILE = (
     "undo the change and resume again; or 'hcloud apply' without the plan, which settles its open requests and goes on "
     "to what hcloud.yaml says now; or 'hcloud destroy', which ends all of it",
 )
+AT_TODAYS = "plan again, or 'hcloud apply' without the plan: both show what it costs at today's prices"
 
 
 def changes_of(path: Path) -> ChangeSet:
@@ -45,8 +48,8 @@ def check_cloud(loaded: Loaded, selection: str, planned: ChangeSet) -> None:
 
 
 def check_applicable(ground: LiveGround, planned: ChangeSet) -> None:
-    """Refuse, before anybody is asked to confirm it, a plan that was altered, is of another place, or differs from what
-    the configuration says now of a fleet or of what machines are launched with."""
+    """Refuse, before anybody is asked to confirm it, a plan that was altered, is of another place, differs from what
+    the configuration says now of a fleet or of what machines are launched with, or shows less than these cost now."""
     ground.check_place(planned)
     check_true(planned)
     _check_unchanged(ground, planned, *BEFORE)
@@ -56,6 +59,16 @@ def _check_unchanged(ground: LiveGround, planned: ChangeSet, done: str, hint: st
     config = ground.loaded.config
     if differs := "; ".join([*fleet_differences(config, planned), *ground.launch_differences(planned)]):
         raise StaleError(f"the configuration changed since the plan was made: {differs}; {done}", hint=hint)
+    if dearer := "; ".join(_dearer(ground, planned)):
+        raise StaleError(f"prices rose since the plan was made: {dearer}; {done}", hint=AT_TODAYS)
+
+
+def _dearer(ground: LiveGround, planned: ChangeSet) -> Iterator[str]:
+    """What would be launched at more than the plan shows."""
+    for (name, option), shown in sorted(prices_of_launches(planned).items()):
+        if (now := ground.price(name, option)) > shown:
+            rise = f"{float(now / shown - 1):+.1%}" if shown else "it was free"
+            yield f"{name} {option} from ${plain(shown)}/h to ${plain(now)}/h ({rise})"
 
 
 def resumed(ground: LiveGround, planned: ChangeSet) -> ChangeSet:

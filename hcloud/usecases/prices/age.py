@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
+from decimal import Decimal
 
 from hcloud.catalog.book import PriceBook
 from hcloud.errors import EvidenceError
@@ -34,7 +35,7 @@ class AllowedAge:
 
     def check(self, found: ChangeSet, book: PriceBook) -> None:
         """EvidenceError where machines would be launched at a price that is older than allowed."""
-        for key, days in self._old(_coming(found), book):
+        for key, days in self._old(prices_of_launches(found), book):
             raise EvidenceError(
                 f"{key}: its price is {format_age(days)}; apply accepts prices at most"
                 f" {self.seconds // DAY:,} days old",
@@ -52,7 +53,7 @@ class AllowedAge:
 
     def warnings(self, found: ChangeSet, book: PriceBook) -> tuple[str, ...]:
         """What is to be said of a plan that apply would refuse for this: all prices that are too old in one line."""
-        old = dict(self._old(_coming(found), book))
+        old = dict(self._old(prices_of_launches(found), book))
         if not old:
             return ()
         types = ", ".join(dict.fromkeys(key.instance_type for key in old))
@@ -71,7 +72,7 @@ class AllowedAge:
                 yield key, days
 
 
-def _coming(found: ChangeSet) -> Collection[WantedPrice]:
-    """The prices of what a plan launches."""
-    coming = {c.address for c in found.to_do if c.count}
-    return {(s.instance_type, slot.option) for slot in found.slots if slot.address in coming for s in slot.shapes}
+def prices_of_launches(found: ChangeSet) -> Mapping[WantedPrice, Decimal]:
+    """What a plan launches, with the dollars an hour that it was made with."""
+    coming = [slot for slot in found.slots if any(c.count and c.address == slot.address for c in found.to_do)]
+    return {(shape.instance_type, slot.option): shape.hourly for slot in coming for shape in slot.shapes}

@@ -26,7 +26,6 @@ from hcloud.planning.reports.of_plan import (
 )
 from hcloud.planning.reports.report import Counterfactual, Report, ReportedCommitment, ReportSource, total
 from hcloud.planning.reports.savings import all_reserved
-from hcloud.planning.strategies.own_fleet import key_of
 from hcloud.readers.configuration.config import Loaded, MarketSection
 from hcloud.store.files.looked_at import check_file
 from hcloud.store.plan_file import load_plan
@@ -92,7 +91,7 @@ def report_of_made(plan: Plan, name: str, asked: ReportRequest, used: Decimal | 
         raise UsageError("a report of a plan covers one month: leave out --to", hint="--from DAY moves its beginning")
     first = asked.span.start or plan.generated_at.date()
     period = month_of_plan(midnight(first))
-    there = in_places(asked.loaded, _places(plan), {key_of(line).os for line in plan.mix})
+    there = in_places(asked.loaded, _places(plan), {line.key.os for line in plan.mix})
     book, said = open_prices(there, asked.at.date())
     book = listed_prices(there, asked.at.date()) or book
     return Report(

@@ -55,7 +55,7 @@ def _needs_table(needs: Sequence[CommitmentNeed]) -> Figures:
 def _what(need: CommitmentNeed) -> str:
     w = need.wanted
     begins = f" from {w.starts:%Y-%m-%d}" if w.starts else ""
-    return _named(w.instance_type, w.option, w.term_years, w.payment) + begins
+    return _named(f"{w.instance_type}{need.by_hand.replace('/', ' ')}", w.option, w.term_years, w.payment) + begins
 
 
 def _named(instance_type: str, option: PurchaseOption, years: int, payment: Payment) -> str:
@@ -128,12 +128,17 @@ def show_planned(found: PlannedPurchases, out: str, terminal: Terminal) -> None:
     _show_standing(found.expiring, found.unplanned, found.warnings, terminal)
     for need in found.later:
         terminal.note(f"left out: {_what(need)}, which begins later ({_when(need.wanted.cloud)})")
+    for need in found.by_hand:
+        terminal.note(
+            f"left out: {_quantity(need, need.missing)} {_what(need)} (hcloud buys those of Linux on shared hardware"
+            " only: buy these in the cloud's console)"
+        )
     for place in found.elsewhere:
         terminal.note(f"left out: purchases in {place} (--region)")
     if found.purchases is None:
-        terminal.show(
-            "nothing to buy: the account has all planned commitments", *map(point, sentences(found.reconciled))
-        )
+        left_out = found.later or found.by_hand or found.elsewhere
+        why = "" if left_out else ": the account has all planned commitments"
+        terminal.show(f"nothing to buy{why}", *map(point, sentences(found.reconciled)))
         return
     terminal.show(purchase_table(found.purchases), "")
     terminal.show(*map(point, [*_terms_of(found.purchases), *sentences(found.reconciled)]))

@@ -223,15 +223,25 @@ def _spread_out(plan: Plan) -> list[str]:
     """Which dollars these are: commit, status and changes show others."""
     if not any(line.option.is_commitment for line in plan.mix):
         return []
-    now = sum((line.total for line in plan.purchases if not line.begins_later), Decimal(0))
+    by_hand = [line for line in plan.purchases if line.option.bound_to(line.special)]
+    bought = [line for line in plan.purchases if line not in by_hand]
+    now = sum((line.total for line in bought if not line.begins_later), Decimal(0))
     queued, later = (
-        sum((m.total for m in begun_later(plan.purchases) if CLOUDS[m.provider].queues is can), Decimal(0))
+        sum((m.total for m in begun_later(bought) if CLOUDS[m.provider].queues is can), Decimal(0))
         for can in (True, False)
     )
-    buys = f"; 'commit plan' buys {format_money(now)}" if now or queued or later else ""
+    buys = f"; 'commit plan' buys {format_money(now)}" if plan.purchases else ""
     more = f", and with --later {format_money(queued)} more" if queued else ""
     more += f", and on later days {format_money(later)} more" if later else ""
+    if by_hand:
+        more += f", and not {format_money(sum((m.total for m in by_hand), Decimal(0)))} of {_systems(by_hand)}"
     return [f"reserved $/h is amortised{buys}{more}; apply and status show list prices"]
+
+
+def _systems(by_hand: Sequence[MixLine]) -> str:
+    """What is bought in a cloud's console alone: ``reserved instances of windows (buy these in the console)``."""
+    of = sorted({f"{m.option.in_words}s of{m.special.replace('/', ' ')}" for m in by_hand})
+    return f"{', '.join(of)} (buy these in the cloud's console)"
 
 
 def _risk(plan: Plan) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import stat
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,9 @@ from hcloud.model.catalog import PurchaseOption
 from hcloud.readers.configuration.config import load_config
 from hcloud.store.plan_file import load_plan
 from hcloud.store.purchase_file import load_purchase_plan
+from hcloud.units import format_money
+from hcloud.views.console import Terminal
+from hcloud.views.deciding.plan import show_plan
 
 EXAMPLE = str(Path(__file__).parents[3] / "examples" / "high-variability" / "hcloud.yaml")
 MADE, NOW = ("--now", "2026-11-20T12:00:00Z"), ("--now", "2026-11-20T13:00:00Z")
@@ -216,6 +220,24 @@ def test_K8_a_price_far_from_the_book_is_not_planned_with(plan: Path, home: Path
     assert not (home / "buy.json").exists()
 
 
+def test_prices_that_moved_since_the_plan_are_named(plan: Path, home: Path, said: Said) -> None:
+    """The sum alone said it; of dollars an hour, which cost the same and buy less, nothing did."""
+    (home / "dear.yaml").write_text(FAKE + "price_factor: 1.05\n", encoding="utf-8")
+    document = json.loads(plan.read_text(encoding="utf-8"))
+    [line] = [m for m in document["mix"] if m["term_years"]]
+    line["address"] = line["address"].replace("reserved-instance", "compute-savings-plan")
+    spends = json.dumps({**document, "mix": [{**line, "option": "compute-savings-plan"}]})
+    Path("spends.json").write_text(spends, encoding="utf-8")
+    asked = ["commit", "plan", str(plan), "--out", "buy.json", "--cloud", "fake:dear.yaml", *OLD_PRICES, *NOW]
+    assert run(asked) == 0
+    (wanted,), (item,) = load_plan(plan).purchases, load_purchase_plan(Path("buy.json")).items
+    rise = f"({float(item.amount / wanted.total - 1):+.1%})"
+    told = f"quoted at {format_money(item.amount, 2)} over its term, and the plan was made with"
+    assert f"{wanted.address}: {told} {format_money(wanted.total, 2)} {rise}" in " ".join(said()[1].split())
+    assert run(["commit", "plan", "spends.json", *asked[3:]]) == 0
+    assert "/h by the prices here now (+" in " ".join(said()[1].split())
+
+
 def test_J3_old_plans_and_old_prices_are_refused_unless_allowed(plan: Path, home: Path, said: Said) -> None:
     asked = ["commit", "plan", str(plan), "--out", "buy.json", "--cloud", "fake:fake.yaml"]
     assert run([*asked, *NOW]) == 9
@@ -267,6 +289,46 @@ def test_nothing_of_an_old_plan_is_bought_whose_term_is_over(plan: Path, home: P
     assert "nothing to buy" in out
     assert "for terms that are over = $0.00 to buy" in out
     assert not Path("buy.json").exists()
+
+
+def test_what_is_queued_for_its_day_is_not_offered_again(plan: Path, home: Path, said: Said) -> None:
+    document = json.loads(plan.read_text(encoding="utf-8"))
+    for line in document["mix"]:
+        line["starts_hour"] = 2000
+    Path("later.json").write_text(json.dumps(document), encoding="utf-8")
+    asked = ["commit", "plan", "later.json", "--out", "buy.json", "--cloud", "fake:fake.yaml", *OLD_PRICES, *NOW]
+    assert run([*asked, "--later"]) == 0
+    assert run(["commit", "apply", "buy.json", "--cloud", "fake:fake.yaml", *approval(Path("buy.json"))]) == 0
+    said()
+    assert run(asked) == 0
+    out, err = said()
+    assert "nothing to buy: the account has all planned commitments" in out
+    assert "begins later" not in out + err
+
+
+def test_reserved_instances_of_windows_are_set_aside_and_the_rest_is_bought(plan: Path, home: Path, said: Said) -> None:
+    """One line of them had the whole purchase plan refused. They are not bought, not counted as bought elsewhere, and
+    not said to be there already."""
+    document = json.loads(plan.read_text(encoding="utf-8"))
+    wanted = load_plan(plan).purchases
+    special = [{**m, "address": f"{m['address']}/windows"} for m in document["mix"] if m["term_years"]]
+    dollars = sum((line.total for line in wanted), Decimal(0))
+    asked = ["commit", "plan", "mixed.json", "--out", "buy.json", "--cloud", "fake:fake.yaml", *OLD_PRICES, *NOW]
+    for rest, total in ((document["mix"], len(wanted)), ([], 0)):
+        text = json.dumps({**document, "mix": [*special, *rest]})
+        Path("mixed.json").write_text(text, encoding="utf-8")
+        assert run(["commit", "recommend", "mixed.json", *NOW]) == 0
+        assert "hcloud buys reserved instances of Linux on shared hardware only, not" in " ".join(said()[1].split())
+        Path("buy.json").unlink(missing_ok=True)
+        assert run(asked) == 0
+        out, err = (" ".join(text.split()) for text in said())
+        assert f"- {format_money(dollars, 2)} bought in the cloud's console" in out
+        assert err.count("windows Standard RI") == len(special)
+        assert "in other places" not in out
+        assert "the account has all" not in out
+        assert len(load_purchase_plan(Path("buy.json")).items if total else ()) == total
+        show_plan(load_plan(Path("mixed.json")), Terminal.open(color=False))
+        assert f"and not {format_money(dollars)} of reserved instances of windows" in " ".join(said()[0].split())
 
 
 def test_an_unknown_outcome_is_told_and_a_person_can_settle_it(plan: Path, home: Path, said: Said) -> None:

@@ -74,6 +74,28 @@ def documented(words: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[in
     return code, json.loads(capsys.readouterr().out)
 
 
+def test_what_costs_more_now_than_the_plan_shows_is_not_launched(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Four machines for $0.38/h in the plan were launched at $1.18/h, beyond limits.monthly, and nothing was said."""
+    columns = "provider,region,instance_type,os,tenancy,option,term_years,payment,hourly,upfront,date,source"
+    configured(FLEET[:1], limits={"monthly": 300})
+    assert run(["plan", "--out", "plan.json"]) == 0
+
+    def priced(hourly: str) -> None:
+        row = f"aws,us-east-1,m5.large,linux,shared,on-demand,,,{hourly},0,2026-11-27,test"
+        Path("new.csv").write_text(f"{columns}\n{row}\n", encoding="utf-8")
+        assert run(["pricing", "import", "new.csv"]) == 0
+        said(capsys)
+
+    priced("0.296")
+    assert run(["apply", "plan.json", "--yes"]) == 4
+    assert "m5.large on-demand from $0.096/h to $0.296/h (+208.3%); nothing was applied" in said(capsys)[1]
+    assert not Path(".hcloud/state.json").exists()
+    priced("0.09")
+    assert run(["apply", "plan.json", "--yes"]) == 0
+
+
 @pytest.mark.parametrize("verb", ["status", "drift"])
 def test_before_the_first_apply_no_state_is_named(capsys: pytest.CaptureFixture[str], verb: str) -> None:
     """An id that was another at each call was shown."""

@@ -489,6 +489,20 @@ def test_prices_that_are_not_those_of_the_book_are_told() -> None:
 
 
 @pytest.mark.slow
+def test_what_commit_does_not_buy_is_told_with_its_dollars() -> None:
+    loaded = load_config(None)
+    section = MarketSection(provider=AWS, options=(PurchaseOption.RESERVED,))
+    config = loaded.config.model_copy(update={"markets": (section,)}, deep=True)
+    made = planned(
+        bill(used("m5.xlarge", 3 * FLAT, os="windows"), used("m5.xlarge", 3 * FLAT)), replace(loaded, config=config)
+    )
+    dollars = {kind.name: sum(line.total for line in kind.purchases) for kind in made.kinds}
+    [said] = [warning for warning in made.warnings if "'hcloud commit' does not buy" in warning]
+    assert f"of windows (${dollars['aws/us-east-1/m5.xlarge/windows']:,.0f} over" in said
+    assert dollars["aws/us-east-1/m5"]
+
+
+@pytest.mark.slow
 def test_what_the_reader_repaired_is_said_beside_what_it_leads_to() -> None:
     made = planned(replace(bill(used("m5.large", 50 * FLAT)), repaired={"hours counted as none": 3}))
     assert "hours counted as none: 3" in made.warnings

@@ -13,7 +13,7 @@ import pytest
 from hcloud.errors import InputError
 from hcloud.model.catalog import OfferKey, Payment, Provider, PurchaseOption
 from hcloud.model.plans.plan import OWNED, MixLine, Plan
-from hcloud.planning.strategies.own_fleet import fleet_of, key_of
+from hcloud.planning.strategies.own_fleet import fleet_of
 
 
 def line(option: PurchaseOption, name: str, count: str, vcpus: int, **more: Any) -> MixLine:
@@ -39,7 +39,7 @@ RENTED = line(PurchaseOption.ON_DEMAND, "m5.xlarge", "2.5", 4)
 def test_the_reserve_is_its_own_servers_and_the_rest_is_rented() -> None:
     found = fleet_of(plan(line(RI, "m5.4xlarge", "12", 16), RENTED))
     assert (found.servers, found.strategy, found.on_demand.instance_type) == (12, "HC", "m5.4xlarge")
-    assert found.commitment == key_of(line(RI, "m5.4xlarge", "12", 16))
+    assert found.commitment == line(RI, "m5.4xlarge", "12", 16).key
     assert (found.notes, found.beside) == ((), ())
     assert fleet_of(plan(line(RI, "m5.4xlarge", "12", 16), strategy="HF")).strategy == "HF"
 
@@ -52,7 +52,7 @@ def test_every_reserved_type_keeps_its_own_servers_beside_the_largest() -> None:
     )
     found = fleet_of(plan(small, other, large))
     assert (found.on_demand.instance_type, found.servers) == ("m5.4xlarge", 2)
-    assert found.beside == ((key_of(other), 3), (key_of(small), 50))
+    assert found.beside == ((other.key, 3), (small.key, 50))
     assert found.reserved == {"m5.4xlarge": 2, "r5.2xlarge": 3, "m5.xlarge": 50}
 
 
@@ -94,4 +94,4 @@ def test_a_plan_without_reserve_rents_whole_servers_and_one_without_machines_is_
 def test_a_key_is_read_back_from_its_address() -> None:
     for system, tenancy in (("linux", "shared"), ("windows", "shared"), ("linux", "dedicated"), ("rhel", "dedicated")):
         key = OfferKey(Provider.AWS, "us-east-1", "m5.xlarge", RI, 1, Payment.ALL, system, tenancy)
-        assert key_of(line(RI, "m5.xlarge", "1", 4, address=str(key))) == key
+        assert line(RI, "m5.xlarge", "1", 4, address=str(key)).key == key

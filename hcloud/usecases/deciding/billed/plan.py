@@ -16,7 +16,7 @@ from hcloud.model.bill import Bill
 from hcloud.model.catalog import OfferKey, PurchaseOption
 from hcloud.model.plans.bill_plan import BillPlan, KindPlan
 from hcloud.planning.billed.beside import beside_kind
-from hcloud.planning.billed.cautions import of_prices, old, told_apart, uncommitted
+from hcloud.planning.billed.cautions import by_hand, of_prices, old, told_apart, uncommitted
 from hcloud.planning.billed.kinds import KindUse, MachineKind
 from hcloud.planning.billed.longer import LongTerms, longer_term
 from hcloud.planning.billed.worst import at_worst
@@ -224,7 +224,7 @@ def _terms(basis: BillBasis, use: KindUse) -> LongTerms:
     market, horizon = market_of(basis.loaded, use.kind), basis.loaded.config.settings().outlook.horizon_hours
     assert market is not None, "kinds outside the markets were left out"
     beyond = tuple(years for years in market.terms if years * HOURS_PER_YEAR > horizon)
-    return LongTerms(beyond, market.payments, use.kind.os, use.kind.tenancy)
+    return LongTerms(beyond, market.payments)
 
 
 def _ends(basis: BillBasis, now: datetime) -> Iterator[tuple[date, str]]:
@@ -272,6 +272,7 @@ def _warnings(basis: BillBasis, plans: Sequence[KindPlan], now: datetime) -> Ite
     for name, why in basis.held.unused.items():
         yield f"{name} is held and not counted: {why}: check what else it covers before you buy"
     yield from of_prices(plans)
+    yield from by_hand(plans)
     differs = Decimal(str(rule.differs))
     yield from told_apart(plans, differs)
     yield from uncommitted(plans, differs, dict(_sustained(basis)))
