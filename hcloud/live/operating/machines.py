@@ -13,9 +13,6 @@ from hcloud.live.polling import GROWTH
 from hcloud.live.site import WaitLimits
 from hcloud.model.holdings.live import PROTECTED_TAG, Launch, Machine, MachineState, Notice, Owner
 
-SETTLED_SECONDS = 120.0
-"""Ours: so long after an order the cloud has to know its machine, or there is none."""
-
 
 class NotCertainError(HcloudError):
     """Whether a machine is gone cannot be said yet; the same is asked again."""
@@ -43,7 +40,7 @@ class Machines:
     """The calls of the loop to a cloud. Each is made by one thread at a time for one machine; ``now`` is the loop's
     time, which does not fall where a clock is set back."""
 
-    def __init__(self, cloud: Compute, clock: Clock, waits: WaitLimits, settled: float = SETTLED_SECONDS) -> None:
+    def __init__(self, cloud: Compute, clock: Clock, waits: WaitLimits, settled: float) -> None:
         self._cloud, self._clock, self._waits, self._settled = cloud, clock, waits, settled
         self._asked: dict[str, datetime] = {}
 

@@ -19,6 +19,7 @@ from hcloud.cli import main
 from hcloud.errors import Call, InputError, LockedError, NotFoundError, UnavailableError, UnknownOutcomeError
 from hcloud.fake.faults import FaultKind, FaultPlan, FaultRule
 from hcloud.live.operating.loop import OperatingLoop
+from hcloud.live.operating.terms import Rhythm
 from hcloud.live.operating.workers import AtOnce
 from hcloud.model.holdings.live import PROTECTED_TAG, TAG_ADDRESS, TAG_KEY, Terminated
 from hcloud.model.running.note import Asked, NotLaunched
@@ -376,6 +377,15 @@ def test_machines_are_known_by_their_id_whatever_somebody_made_of_tags(tmp_path:
     world.run()
     assert world.standing() == [strange_one]
     assert len(world.engine.ran) == 3
+
+
+def test_a_machine_that_its_cloud_tells_of_after_minutes_is_not_launched_again(tmp_path: Path) -> None:
+    """Lists of EC2 may lag five minutes; after two a machine was taken for lost, with its job, and replaced."""
+    world = World.of(tmp_path / "j", [job("a", 8, 600)], "OdF", 0, plan=FaultPlan(visibility_delay=240.0))
+    world.rhythm = replace(world.rhythm, settled=Rhythm().settled)
+    world.run()
+    world.check(completed=1)
+    assert len(world.launched()) == 1
 
 
 def test_a_machine_that_its_cloud_does_not_know_yet_is_ended_all_the_same(tmp_path: Path) -> None:

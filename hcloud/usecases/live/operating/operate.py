@@ -59,7 +59,7 @@ from hcloud.usecases.live.operating.setup import Policy, different, servers_that
 NAMED = 5
 """Jobs that a message names."""
 LOCAL_RHYTHM = Rhythm(period=0.5, look=2.0, join=30.0, settled=0.0, first_backoff=1.0, longest_backoff=30.0, again=2.0)
-FAKE_RHYTHM = replace(LOCAL_RHYTHM, period=0.2, settled=30.0, join=Rhythm().join)
+FAKE_RHYTHM = replace(LOCAL_RHYTHM, period=0.2, settled=Rhythm().settled, join=Rhythm().join)
 
 
 @dataclass(frozen=True, slots=True)
