@@ -29,7 +29,8 @@ from hcloud.store.files.private_directory import PrivateDirectory
 from hcloud.store.journals.entries import entries_of
 from hcloud.store.journals.journal import read_journal
 from hcloud.store.journals.live import LiveJournalFile, segment
-from hcloud.views.live.operating import trouble_line
+from hcloud.usecases.live.operating.operate import fold_of
+from hcloud.views.live.operating import Moment, operating_screen, trouble_line, ways_on
 
 
 @pytest.fixture(autouse=True)
@@ -371,6 +372,9 @@ def test_machines_are_known_by_their_id_whatever_somebody_made_of_tags(tmp_path:
     strange_one = world.cloud.edit({"launch": "small", "tags": strange})["id"]  # type: ignore[index]
     loop = world.run(until=lambda loop: "terminated" in loop.desk.troubles.get("cloud", ""))
     assert f"{kept.id} is not terminated: it has the tag hcloud-protected" in loop.desk.troubles["cloud"]
+    seen = fold_of(read_journal(world.path))
+    assert any(f": {kept.id} is not terminated" in str(line) for line in operating_screen(seen, Moment(world.now)))
+    assert ways_on(seen).endswith("ends them, but no machine with the tag hcloud-protected (2)")
     world.run(until=lambda loop: len(world.standing()) == 2)
     assert copy not in world.standing()
     world.cloud.edit({"retag": kept.id, "tags": {TAG_ADDRESS: kept.tags[TAG_ADDRESS]}})

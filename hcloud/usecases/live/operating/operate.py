@@ -277,7 +277,7 @@ def fold_of(known: JournalContents) -> Fold:
 
 def _origin(here: LiveGround, engine: str | None, known: JournalContents | None, directory: Path) -> LiveOrigin:
     """Where the work belongs. StaleError where that is another account than this, UsageError for another engine."""
-    scope = here.cloud.scope()
+    scope = here.patience().ask(here.cloud.scope)
     if known is None:
         where = scope.cloud, scope.account, scope.region
         return LiveOrigin(uuid4().hex, *where, engine or LOCAL_ENGINE, here.selection)
