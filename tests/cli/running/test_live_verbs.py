@@ -466,7 +466,7 @@ def test_a_rehearsal_in_memory_takes_the_account_and_refuses_what_it_would_ignor
     refused = said(capsys)[1]
     assert "rules.0.on: RunInstances (no operation in memory)" in refused
     assert "quotas: L-1216C47A (instances, or an instance type, in machines)" in refused
-    busy = ", ".join(f"{{on: {what}, answer: throttled, first: 1, retry_after: 0.01}}" for what in ("la*", "zo*", "im*"))
+    busy = ", ".join(f"{{on: {on}, answer: throttled, first: 1, retry_after: 0.01}}" for on in ("la*", "zo*", "im*"))
     plan.write_text(f"quotas: {{instances: 2}}\nrules: [{busy}]\n", encoding="utf-8")
     assert run(["apply", "-y", "--cloud", "fake:faults.yaml"]) in (6, 8)
     assert "instances" in " ".join(said(capsys))
