@@ -121,9 +121,8 @@ def loop_of(
         rhythm=Rhythm(look=1e9),
         follow=True,
     )
-    parts = Parts(
-        engine, engine, Machines(cloud, cloud.clock, WaitLimits()), LiveJournalFile(path, 0), cloud.clock, workers
-    )
+    asked = Machines(cloud, cloud.clock, WaitLimits(), terms.rhythm.settled)
+    parts = Parts(engine, engine, asked, LiveJournalFile(path, 0), cloud.clock, workers)
     return OperatingLoop(ControlSession(setup, kernels), Fold(setup), parts, terms)
 
 

@@ -172,7 +172,6 @@ def _whoever_reads(fold: Fold, terminal: Terminal, flags: str) -> Iterator[None]
 
 
 def _left(fold: Fold, terminal: Terminal, flags: str) -> None:
-    from hcloud.views.live.operating import machines_left
+    from hcloud.views.live.operating import machines_left, ways_on
 
-    ways = f"'hcloud operate run{flags}' continues, 'hcloud operate stop{flags}' ends them"
-    terminal.note(f"{machines_left(fold)} left as they are: {ways}")
+    terminal.note(f"{machines_left(fold)} left as they are: {ways_on(fold, flags)}")

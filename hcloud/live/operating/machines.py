@@ -13,9 +13,6 @@ from hcloud.live.polling import GROWTH
 from hcloud.live.site import WaitLimits
 from hcloud.model.holdings.live import PROTECTED_TAG, Launch, Machine, MachineState, Notice, Owner
 
-SETTLED_SECONDS = 120.0
-"""Ours: so long after an order the cloud has to know its machine, or there is none."""
-
 
 class NotCertainError(HcloudError):
     """Whether a machine is gone cannot be said yet; the same is asked again."""
@@ -43,7 +40,7 @@ class Machines:
     """The calls of the loop to a cloud. Each is made by one thread at a time for one machine; ``now`` is the loop's
     time, which does not fall where a clock is set back."""
 
-    def __init__(self, cloud: Compute, clock: Clock, waits: WaitLimits, settled: float = SETTLED_SECONDS) -> None:
+    def __init__(self, cloud: Compute, clock: Clock, waits: WaitLimits, settled: float) -> None:
         self._cloud, self._clock, self._waits, self._settled = cloud, clock, waits, settled
         self._asked: dict[str, datetime] = {}
 
@@ -65,8 +62,8 @@ class Machines:
         it still stands when the time is up, or may yet come: then the same is to be asked again.
         """
         found = self._found(machine, order, now)
-        if not found:
-            return End(self._last(machine.id, self._cloud.look([machine.id])) if machine.id else None)
+        if all(m.state is MachineState.ENDED for m in found):
+            return End(self._last(machine.id, found))
         if kept := [m.id for m in found if PROTECTED_TAG in m.tags and m.state is not MachineState.ENDED]:
             hint = "remove the tag, and hcloud terminates it"
             raise DeniedByGuardError(f"{kept[0]} is not terminated: it has the tag {PROTECTED_TAG}; {hint}")
@@ -89,7 +86,7 @@ class Machines:
 
     def _found(self, machine: MachineRecord, order: Launch, now: float) -> tuple[Machine, ...]:
         if machine.id:
-            found = self._cloud.examine([machine.id])
+            found = self._known(machine)
         else:
             found = tuple(m for m in self._cloud.under_key(order) if m.state is not MachineState.ENDED)
         if not found and self._is_new(machine, now):
@@ -99,8 +96,12 @@ class Machines:
     def is_gone(self, machine: MachineRecord, now: float) -> bool:
         """Whether the cloud, asked for this machine alone, says that it ended; or that it knows none, of one that it
         has had the time to know: EC2 answers so in the first seconds after a launch."""
-        found = self._cloud.examine([machine.id])
+        found = self._known(machine)
         return all(m.state is MachineState.ENDED for m in found) and (bool(found) or not self._is_new(machine, now))
+
+    def _known(self, machine: MachineRecord) -> tuple[Machine, ...]:
+        """A machine by its id; one that is not shown any more, where its cloud tells that it ended."""
+        return self._cloud.examine([machine.id]) or self._cloud.look([machine.id])
 
     def _is_new(self, machine: MachineRecord, now: float) -> bool:
         return now - (machine.ordered_at or 0.0) < self._settled

@@ -10,7 +10,7 @@ from itertools import islice
 
 from hcloud.control.operating.records import JobRecord, MachinePhase, MachineRecord
 from hcloud.control.operating.wanted import could_sit_elsewhere, held_back, shut_until, to_end, to_launch
-from hcloud.errors import ThrottledError, UnavailableError, UnknownOutcomeError
+from hcloud.errors import DeniedByGuardError, ThrottledError, UnavailableError, UnknownOutcomeError
 from hcloud.live.operating.acting import end
 from hcloud.live.operating.desk import OperatingDesk
 from hcloud.live.operating.losing import heed, lose
@@ -21,7 +21,7 @@ from hcloud.model.holdings.live import PROTECTED_TAG, Machine, Notice
 from hcloud.model.running.decision import Decision, DecisionAction
 from hcloud.model.running.event import Closing, Interruption, LaunchFailed, Quality, Ready
 from hcloud.model.running.job import JobPhase, NodePhase
-from hcloud.model.running.note import AttemptOver, Ended, Joined, Launched, NotLaunched
+from hcloud.model.running.note import AttemptOver, Ended, Held, Joined, Launched, NotLaunched
 
 MOST_ANEW = 16
 """Ours: machines about whose jobs is decided anew in one pass."""
@@ -148,6 +148,8 @@ def _end_answered(desk: OperatingDesk, answer: Answer, machine: MachineRecord, n
         desk.said("end", machine.instance, now)
         if answer.error is not None and not isinstance(answer.error, NotCertainError):
             desk.troubles["cloud"] = str(answer.error)
+        if isinstance(answer.error, DeniedByGuardError) and machine.why != str(answer.error):
+            desk.tell(Held(now, machine.instance, str(answer.error)))  # for those who look while it stands
         return
     if not _attempts_known(desk, machine, now):
         desk.said("end", machine.instance, now)

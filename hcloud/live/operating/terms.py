@@ -23,6 +23,7 @@ from hcloud.model.running.decision import Decision
 from hcloud.model.running.event import UNKNOWN, Event
 from hcloud.model.running.job import JobOrder, ServiceTarget
 from hcloud.model.running.note import Asked, CommitmentsAdvised, Note
+from hcloud.planning.changes.standing import GRACE
 
 Line = Event | Decision | Note
 
@@ -61,7 +62,7 @@ class Rhythm:
     period: float = 1.0
     look: float = 15.0
     join: float = 600.0
-    settled: float = 120.0
+    settled: float = GRACE.total_seconds()
     first_backoff: float = 15.0
     longest_backoff: float = 600.0
     again: float = 5.0

@@ -98,7 +98,11 @@ class LiveGround:
 
     def patience(self) -> Patience:
         """Patience for questions that change nothing."""
-        return Patience(self.clock, RetryLimits(deadline=LOOKING_SECONDS), lambda: False)
+        return _asking(self.clock)
+
+    def zones(self, instance_type: str) -> tuple[str, ...]:
+        """Where a type is sold; asked for until the cloud answers."""
+        return self.patience().ask(lambda: self.cloud.zones(instance_type))
 
     def site(
         self, progress: Progress | None = None, stop: Callable[[], bool] = lambda: False, lineage: str = ""
@@ -139,7 +143,7 @@ class LiveGround:
             raise UsageError("the plan has no machines", hint="a plan, or section fleet of hcloud.yaml")
         _check_addresses(found)
         types = sorted({slot.instance_type for slot in found if not slot.zones})
-        return in_zones(found, {t: config.live.zones or self.cloud.zones(t) for t in types})
+        return in_zones(found, {t: config.live.zones or self.zones(t) for t in types})
 
     def changes(
         self, slots: Sequence[Slot], terms: DiffInputs | None = None, begun: ChangeSet | None = None
@@ -163,7 +167,7 @@ class LiveGround:
         """What machines are launched with by the configuration, with the images that stand behind names now."""
         check_project(self.loaded, stored)
         made = configured(self.loaded, self.cloud, types_coming(found), found.base.lineage)
-        return looked_up(self.cloud, made)
+        return self.patience().ask(lambda: looked_up(self.cloud, made))
 
     def _template_of(self, begun: ChangeSet, found: ChangeSet) -> LaunchTemplate | None:
         """What the rest of a plan is launched with: as that plan says, also where a machine ended since whose type it
@@ -368,11 +372,15 @@ def market_of(loaded: Loaded, place: CloudRegion) -> Loaded:
     return replace(loaded, config=loaded.config.model_copy(update={"markets": (only,)}))
 
 
+def _asking(clock: Clock) -> Patience:
+    return Patience(clock, RetryLimits(deadline=LOOKING_SECONDS), lambda: False)
+
+
 def _check_account(loaded: Loaded, cloud: Cloud) -> None:
     wanted = loaded.config.live.account
     if wanted is None:
         return
-    scope = cloud.scope()
+    scope = _asking(SystemClock()).ask(cloud.scope)
     if scope.account != wanted:
         raise StaleError(
             f"live.account is {wanted}, and these credentials belong to {scope.account}",

@@ -143,7 +143,7 @@ def _flags(probing: ProbeRequest) -> tuple[str, ...]:
 
 def _slot(ground: LiveGround, site: Site, fare: Fare, script: str) -> Slot:
     over = datetime.fromtimestamp(site.clock.now() + fare.seconds, UTC) + EXPIRES_AFTER
-    zones = ground.loaded.config.live.zones or ground.cloud.zones(fare.instance_type)
+    zones = ground.loaded.config.live.zones or ground.zones(fare.instance_type)
     expires = over.strftime(EXPIRY_FORM)
     return Slot(ADDRESS, fare.instance_type, tuple(zones), 1, fare.hourly, start_up=script, expires=expires)
 

@@ -16,6 +16,7 @@ from hcloud.control.operating.reached import unreachable
 from hcloud.control.operating.records import RESULTS, JobRecord, MachinePhase, MachineRecord
 from hcloud.control.operating.results import jobs_in
 from hcloud.model.catalog import PurchaseOption
+from hcloud.model.holdings.live import PROTECTED_TAG
 from hcloud.model.holdings.state import LockInfo
 from hcloud.model.running.alternatives import DOLLARS, VCPU_HOURS, CostComparison
 from hcloud.model.running.decision import Decision, DecisionAction
@@ -297,8 +298,14 @@ def who_works(fold: Fold, holder: LockInfo | None) -> Shown:
         return f"finished {clock_time(fold.last)} UTC; 'hcloud operate run JOBS' starts new work"
     if not any(machine.stands for machine in fold.standing.values()):
         return "no controller works now: 'hcloud operate run' goes on"
-    ways = "'hcloud operate run' continues, 'hcloud operate stop' ends them"
-    return f"no controller works now; left as they are: {machines_left(fold)}; {ways}"
+    return f"no controller works now; left as they are: {machines_left(fold)}; {ways_on(fold)}"
+
+
+def ways_on(fold: Fold, flags: str = "") -> str:
+    """What goes on with machines that were left, and what ends them: one that is protected, only without its tag."""
+    kept = [str(m.instance) for m in fold.standing.values() if m.stands and PROTECTED_TAG in m.why]
+    but = f", but no machine with the tag {PROTECTED_TAG} ({', '.join(kept)})" if kept else ""
+    return f"'hcloud operate run{flags}' continues, 'hcloud operate stop{flags}' ends them{but}"
 
 
 def machines_left(fold: Fold) -> str:

@@ -488,7 +488,8 @@ def test_a_rehearsal_in_memory_takes_the_account_and_refuses_what_it_would_ignor
     refused = said(capsys)[1]
     assert "rules.0.on: RunInstances (no operation in memory)" in refused
     assert "quotas: L-1216C47A (instances, or an instance type, in machines)" in refused
-    plan.write_text("quotas: {instances: 2}\nrules: [{on: la*, answer: throttled, first: 1}]\n", encoding="utf-8")
+    busy = ", ".join(f"{{on: {on}, answer: throttled, first: 1, retry_after: 0.01}}" for on in ("la*", "zo*", "im*"))
+    plan.write_text(f"quotas: {{instances: 2}}\nrules: [{busy}]\n", encoding="utf-8")
     assert run(["apply", "-y", "--cloud", "fake:faults.yaml"]) in (6, 8)
     assert "instances" in " ".join(said(capsys))
 

@@ -155,6 +155,9 @@ def test_who_left_machines_is_told_what_they_cost_since(
     shown = " ".join(capsys.readouterr().out.split())
     assert "$1.54 so far" in shown
     assert "no controller works now; left as they are: 1 machine (0 jobs, $0.77/h)" in shown
+    (here / "faults.yaml").write_text("rules: [{on: scope, answer: denied}]")
+    assert run(["operate", "stop", "--cloud", "fake:faults.yaml"]) == 1
+    assert "nothing was done: its machines keep running" in " ".join(capsys.readouterr().err.split())
     assert run(["operate", "stop", "--cloud", "fake:aws"]) == 0
 
 

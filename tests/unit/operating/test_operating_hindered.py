@@ -16,11 +16,18 @@ from operating import World, closed_after, job, moments
 from rehearsal import SkewedClock
 
 from hcloud.cli import main
+from hcloud.control.operating.records import MachineRecord
 from hcloud.errors import Call, InputError, LockedError, NotFoundError, UnavailableError, UnknownOutcomeError
+from hcloud.fake.clock import FakeClock
 from hcloud.fake.faults import FaultKind, FaultPlan, FaultRule
+from hcloud.fake.in_memory.memory import MemoryCloud
 from hcloud.live.operating.loop import OperatingLoop
+from hcloud.live.operating.machines import End, Machines, order_of
+from hcloud.live.operating.terms import Rhythm
 from hcloud.live.operating.workers import AtOnce
-from hcloud.model.holdings.live import PROTECTED_TAG, TAG_ADDRESS, TAG_KEY, Terminated
+from hcloud.live.site import WaitLimits
+from hcloud.model.catalog import PurchaseOption
+from hcloud.model.holdings.live import PROTECTED_TAG, TAG_ADDRESS, TAG_KEY, Owner, Terminated
 from hcloud.model.running.note import Asked, NotLaunched
 from hcloud.providers.slurm.client import SlurmCommands
 from hcloud.store.files.lock import FileLock
@@ -28,7 +35,8 @@ from hcloud.store.files.private_directory import PrivateDirectory
 from hcloud.store.journals.entries import entries_of
 from hcloud.store.journals.journal import read_journal
 from hcloud.store.journals.live import LiveJournalFile, segment
-from hcloud.views.live.operating import trouble_line
+from hcloud.usecases.live.operating.operate import fold_of
+from hcloud.views.live.operating import Moment, operating_screen, trouble_line, ways_on
 
 
 @pytest.fixture(autouse=True)
@@ -370,12 +378,40 @@ def test_machines_are_known_by_their_id_whatever_somebody_made_of_tags(tmp_path:
     strange_one = world.cloud.edit({"launch": "small", "tags": strange})["id"]  # type: ignore[index]
     loop = world.run(until=lambda loop: "terminated" in loop.desk.troubles.get("cloud", ""))
     assert f"{kept.id} is not terminated: it has the tag hcloud-protected" in loop.desk.troubles["cloud"]
+    seen = fold_of(read_journal(world.path))
+    assert any(f": {kept.id} is not terminated" in str(line) for line in operating_screen(seen, Moment(world.now)))
+    assert ways_on(seen).endswith("ends them, but no machine with the tag hcloud-protected (2)")
     world.run(until=lambda loop: len(world.standing()) == 2)
     assert copy not in world.standing()
     world.cloud.edit({"retag": kept.id, "tags": {TAG_ADDRESS: kept.tags[TAG_ADDRESS]}})
     world.run()
     assert world.standing() == [strange_one]
     assert len(world.engine.ran) == 3
+
+
+def test_a_machine_that_its_cloud_tells_of_after_minutes_is_not_launched_again(tmp_path: Path) -> None:
+    """Lists of EC2 may lag five minutes; after two a machine was taken for lost, with its job, and replaced."""
+    world = World.of(tmp_path / "j", [job("a", 8, 600)], "OdF", 0, plan=FaultPlan(visibility_delay=240.0))
+    world.rhythm = replace(world.rhythm, settled=Rhythm().settled)
+    world.run()
+    world.check(completed=1)
+    assert len(world.launched()) == 1
+
+
+@pytest.mark.parametrize("cloud", ["aws", "gcp", "azure"])
+def test_an_end_that_a_killed_controller_did_not_note_is_not_waited_for(cloud: str) -> None:
+    """Google and Azure list no ended machine: a new one could be too young to be known, and was waited for."""
+    there = MemoryCloud(cloud, clock=FakeClock(0.0, 0.0))
+    record = MachineRecord(0, there.world.semantics.types[0], PurchaseOption.ON_DEMAND, False, 0.0)
+    record.key, record.zone, record.ordered_at = "a" * 32, there.zones(record.type_name)[0], 0.0
+    order = order_of(record, Owner("b" * 32, "p", "c"), "")
+    made = Machines(there, there.clock, WaitLimits(), Rhythm().settled)
+    record.id = made.launch(order).id
+    there.terminate([record.id])
+    there.clock.advance(1.0)
+    assert made.is_gone(record, 1.0)
+    assert isinstance(made.end(record, order, 1.0), End)
+    assert sum(r.operation == "terminate" for r in there.ledger.requests) == 1
 
 
 def test_a_machine_that_its_cloud_does_not_know_yet_is_ended_all_the_same(tmp_path: Path) -> None:

@@ -73,7 +73,7 @@ class Onlooker:
 
 def rentals_of_work(here: LiveGround) -> tuple[MachineRental, ...]:
     """Every machine that live work ever had in this account and region, by the journals beside the state."""
-    scope, found = here.cloud.scope(), dict[str, MachineRental]()
+    scope, found = here.patience().ask(here.cloud.scope), dict[str, MachineRental]()
     directory = here.beside.resolve() / DIRECTORY
     for path in sorted(directory.glob("journal*.jsonl")):
         known = read_journal(path)

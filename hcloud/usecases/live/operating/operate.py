@@ -56,10 +56,11 @@ from hcloud.usecases.live.operating.harvest import BesideServices, harvest_terms
 from hcloud.usecases.live.operating.jobs_file import JOBS_FROM, check_same, check_takes, files_of, keep
 from hcloud.usecases.live.operating.setup import Policy, different, servers_that_fit, setup_for
 
+STILL_THERE = "nothing was done: its machines keep running, and cost money, until this command can ask their cloud"
 NAMED = 5
 """Jobs that a message names."""
 LOCAL_RHYTHM = Rhythm(period=0.5, look=2.0, join=30.0, settled=0.0, first_backoff=1.0, longest_backoff=30.0, again=2.0)
-FAKE_RHYTHM = replace(LOCAL_RHYTHM, period=0.2, settled=30.0, join=Rhythm().join)
+FAKE_RHYTHM = replace(LOCAL_RHYTHM, period=0.2, settled=Rhythm().settled, join=Rhythm().join)
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,7 +278,12 @@ def fold_of(known: JournalContents) -> Fold:
 
 def _origin(here: LiveGround, engine: str | None, known: JournalContents | None, directory: Path) -> LiveOrigin:
     """Where the work belongs. StaleError where that is another account than this, UsageError for another engine."""
-    scope = here.cloud.scope()
+    try:
+        scope = here.patience().ask(here.cloud.scope)
+    except CloudError as error:
+        if known is not None:
+            error.hint = "; ".join(filter(None, [error.hint, STILL_THERE]))
+        raise
     if known is None:
         where = scope.cloud, scope.account, scope.region
         return LiveOrigin(uuid4().hex, *where, engine or LOCAL_ENGINE, here.selection)
