@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 KEPT = 0.95
 """Share of the performance at the size asked for that a smaller one must keep (the thesis' quality of service)."""
 HIGHEST = 99
-UNKNOWN_ERROR = HIGHEST / math.sqrt(12)
-"""Standard deviation in points of a score that nothing is known about: any is as likely as any other."""
+LARGEST_ERROR = HIGHEST / math.sqrt(12)
+"""Standard deviation in points of a score however vague it is: any is as likely as any other."""
 _SIGMAS = 1.96
 """Half of a 95 % interval in standard deviations."""
 KEY, NO_PROFILE, RESIZED = "profiles.folder", "no profile: as requested", " vCPU ("
@@ -62,9 +62,9 @@ class RateSpan(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class ApplicationNeed:
     """What one application's jobs need: its sizes by rising vCPUs, its interference vector (0..99 in the order of
-    RESOURCES; None where nothing is known) with the standard deviation of each entry in points, its performance by
-    instance type and by number of servers (more is better), and what each rests on, for people; ``by_runs`` says that
-    performance counts runs, whose time was measured."""
+    RESOURCES; None where nothing is known) with the standard deviation of each entry in points (infinite where only
+    that entry is not known), its performance by instance type and by number of servers (more is better), and what each
+    rests on, for people; ``by_runs`` says that performance counts runs, whose time was measured."""
 
     app: str
     sizes: tuple[SizePoint, ...]
@@ -145,17 +145,20 @@ def _performance(predicted: Predicted, *, rising: bool) -> tuple[float, float]:
 
 
 def _scores(tolerated: Mapping[str, Predicted], caused: Mapping[str, Predicted]) -> list[tuple[int, float]]:
-    """What it bears badly or presses on, whichever is more, with its standard deviation: the vector stands for both
-    (thesis §8.3.3)."""
+    """What it bears badly or presses on, whichever is more, with its standard deviation (infinite where nothing is
+    known): the vector stands for both (thesis §8.3.3)."""
     if not tolerated and not caused:
         return []
     scores = []
     for resource in RESOURCES:
         known = [(100 - tolerated[resource].value, tolerated[resource])] if resource in tolerated else []
         known += [(caused[resource].value, caused[resource])] if resource in caused else []
-        score, of = max(known, key=itemgetter(0)) if known else (UNKNOWN_SCORE, None)
-        error = (of.high - of.low) / (2 * _SIGMAS) if of else UNKNOWN_ERROR
-        scores.append((min(max(round(score), 0), HIGHEST), min(error, UNKNOWN_ERROR)))
+        if not known:
+            scores.append((UNKNOWN_SCORE, math.inf))
+            continue
+        score, of = max(known, key=itemgetter(0))
+        error = min((of.high - of.low) / (2 * _SIGMAS), LARGEST_ERROR)
+        scores.append((min(max(round(score), 0), HIGHEST), error))
     return scores
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -102,6 +103,7 @@ def test_the_vector_is_what_is_borne_badly_or_caused_and_the_middle_where_nothin
     assert dict(zip(RESOURCES, vector, strict=True))["membw"] == 80
     assert vector[RESOURCES.index("llc")] == 0
     assert vector[RESOURCES.index("disk")] == UNKNOWN_SCORE
+    assert need_of(profile(), rows).errors[RESOURCES.index("disk")] == math.inf
     assert need_of(profile(), estimate()).vector is None
 
 
