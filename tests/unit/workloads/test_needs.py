@@ -33,7 +33,9 @@ NOW = datetime(2026, 11, 20, tzinfo=UTC)
 def profile(*, rising: bool = True) -> Profile:
     entry = Measured(10.0, 9.9, 10.1, 5, NOW, "a machine", "a run")
     metric = Metric("rate", "1/s", rising) if rising else Metric("completion time", "s", rising)
-    return Profile("web", JobKind.SERVICE, metric, ("serve",), {Aspect.SCALE_UP: {"8c32g": entry}})
+    return Profile(
+        "web", JobKind.SERVICE if rising else JobKind.BATCH, metric, ("serve",), {Aspect.SCALE_UP: {"8c32g": entry}}
+    )
 
 
 def estimate(**aspects: Mapping[str, Predicted]) -> Estimate:
@@ -94,6 +96,13 @@ def test_times_are_better_when_smaller() -> None:
     found = size_needed(need_of(profile(rising=False), estimate(scale_up=times)), 4, 16)
     assert found is not None
     assert found.vcpus == 2
+
+
+def test_a_latency_of_a_service_cuts_nothing() -> None:
+    """On half the vCPUs it is as good under the load that it was measured with, and less load is borne."""
+    latencies = {"1c4g": exact(0.095), "2c8g": exact(0.148)}
+    service = need_of(replace(profile(rising=False), kind=JobKind.SERVICE), estimate(scale_up=latencies))
+    assert size_needed(service, 2, 8) is None
 
 
 def test_the_vector_is_what_is_borne_badly_or_caused_and_the_middle_where_nothing_is_known() -> None:
