@@ -6,10 +6,11 @@ import os
 import shutil
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import FrameType
 
 _ENDING = (signal.SIGTERM, signal.SIGHUP)
 _made_by: dict[str, int] = {}
@@ -30,15 +31,16 @@ def temporary_folder() -> Iterator[Path]:
 
 
 @contextmanager
-def heard_ends() -> Iterator[None]:
-    """Meanwhile what ends the process removes the folders that are there. Not around compiled code in the main thread,
-    where Python hears nothing until it is over; a process that was told to ignore such a signal still does."""
+def heard_ends(heard_by: Callable[[int, FrameType | None], object] | None = None) -> Iterator[None]:
+    """Meanwhile what ends the process removes the folders that are there, or is heard by somebody else. Not around
+    compiled code in the main thread, where Python hears nothing until it is over; a process that was told to ignore
+    such a signal still does."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
     heard = [number for number in _ENDING if signal.getsignal(number) is signal.SIG_DFL]
     for number in heard:
-        signal.signal(number, _end_without_leavings)
+        signal.signal(number, heard_by or _end_without_leavings)
     try:
         yield
     finally:

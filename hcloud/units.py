@@ -16,6 +16,15 @@ RATE = Decimal("0.000001")
 _SECONDS = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400, "w": 604800, "y": HOURS_PER_YEAR * SECONDS_PER_HOUR}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(s|min|m|h|d|w|y)", re.ASCII)
 _MILLISECONDS = {"us": Decimal("0.001"), "µs": Decimal("0.001"), "ms": Decimal(1), "s": Decimal(1000)}
+_TIME_UNITS = (
+    (r"s(ec(ond)?s?)?", 1.0),
+    (r"(m|milli)s(ec(ond)?s?)?", 1e-3),
+    (r"([uµμ]|micro)s(ec(ond)?s?)?", 1e-6),
+    (r"(n|nano)s(ec(ond)?s?)?", 1e-9),
+    (r"min(ute)?s?", 60.0),
+    (r"h((ou)?rs?)?", 3600.0),
+    (r"d(ays?)?", 86400.0),
+)
 _THOUSANDS = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9}
 _SMALL_TIME = re.compile(r"(\d+(?:\.\d+)?)\s*(us|µs|ms|s)", re.ASCII)
 _AMOUNT = re.compile(r"(\d+(?:\.\d+)?)\s*([kMG]?)", re.ASCII)
@@ -34,6 +43,13 @@ def parse_duration(text: str) -> int:
     if seconds != int(seconds):
         raise ValueError(f"{text!r} is not a whole number of seconds")
     return int(seconds)
+
+
+def seconds_of_unit(unit: str) -> float | None:
+    """Seconds of a unit of time (``ms``, ``µs``, ``Minutes``), also for each request or run (``ms/req``); None of any
+    other unit."""
+    word = unit.partition("/")[0].strip()
+    return next((seconds for names, seconds in _TIME_UNITS if re.fullmatch(names, word, re.IGNORECASE)), None)
 
 
 def parse_milliseconds(text: str) -> float:

@@ -120,7 +120,7 @@ class Jobs:
     ``gpus`` in devices, ``kind`` as :class:`JobKind`, ``app`` as index into ``apps`` (-1: none), ``qos`` as index into
     ``qos_classes`` (-1: none). ``vectors`` holds the interference vectors that are known, by application: 0..99 for
     each resource of :data:`hcloud.model.measured.profile.RESOURCES`; ``vector_errors`` the standard deviation of each
-    entry, in points, where one is known (NaN: as the strategy classifies).
+    entry, in points, where one is known (NaN: as the strategy classifies; infinite: nobody knows the entry).
     ``tolerates`` holds what an application bears, likewise; of one that is not in
     it, 99 less its vector is assumed. ``performance`` is what is known of it on instance types, by application and
     type, more is better. ``window`` is the part of the trace that counts where the user states it; ``recorded_until``

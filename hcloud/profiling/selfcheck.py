@@ -6,8 +6,10 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 from hcloud.profiling.arena import Arena
+from hcloud.profiling.budget import OutOfTimeError, TimeBudget
 from hcloud.profiling.injectors import Injector, Stressor, Work, stressors
 from hcloud.profiling.noise import drift, spread
 from hcloud.profiling.place import TrialError
@@ -89,12 +91,23 @@ class Response:
         return f"{max(self.mean, 0.0):.0%}"
 
 
-def check(arena: Arena, resource: str, most: int = QUICK) -> ResourceFinding:
-    """How a resource can be measured on this machine, by so many repeats at most; fewer when they are sure before."""
+class Effort(NamedTuple):
+    """How long to look: so many repeats of one setting at most, and all of them within a time (None: any)."""
+
+    most: int
+    clock: TimeBudget | None
+
+
+def check(arena: Arena, resource: str, most: int = QUICK, *, clock: TimeBudget | None = None) -> ResourceFinding:
+    """How a resource can be measured on this machine, by so many repeats at most; fewer when they are sure before.
+    Raises OutOfTimeError when the clock runs out before that is known."""
+    looks = Effort(most, clock)
     try:
         if resource in LIMITED:
-            return _check_limited(arena, resource, most)
-        return _check_cores(arena, resource, most)
+            return _check_limited(arena, resource, looks)
+        return _check_cores(arena, resource, looks)
+    except OutOfTimeError:
+        raise
     except TrialError as error:
         return ResourceFinding(resource, None, None, str(error))
 
@@ -116,14 +129,14 @@ def watched(injector: Injector, per: Per = Per.SECOND, seconds: float = WINDOW) 
     return rate(before, injector.work(), per)
 
 
-def _check_cores(arena: Arena, resource: str, most: int) -> ResourceFinding:
+def _check_cores(arena: Arena, resource: str, looks: Effort) -> ResourceFinding:
     victim = arena.victim(resource)
     tried: list[tuple[IsolationMode, Response]] = []
     try:
         victim.turn(FULL)
         found: list[tuple[float, IsolationMode, Stressor]] = []
         for mode, stressor in _candidates(arena, resource):
-            response = _respond(arena, victim, mode, stressor, most)
+            response = _respond(arena, victim, mode, stressor, looks)
             tried.append((mode, response))
             if response.shows:
                 found.append((response.mean, mode, stressor))
@@ -154,28 +167,30 @@ def _candidates(arena: Arena, resource: str) -> list[tuple[IsolationMode, Stress
     return [(mode, stressor) for mode in modes for stressor in stressors(resource)]
 
 
-def _respond(arena: Arena, victim: Injector, mode: IsolationMode, stressor: Stressor, most: int) -> Response:
+def _respond(arena: Arena, victim: Injector, mode: IsolationMode, stressor: Stressor, looks: Effort) -> Response:
     cores = arena.layout.apart if mode is IsolationMode.APART else arena.layout.app[:1]
     pressing = arena.injector(stressor, cores)
     control = None if mode is IsolationMode.APART else arena.injector(Stressor("cpu", "built-in"), cores)
     try:
-        return _response(lambda: watched(victim, Per.CPU_SECOND), pressing, control, most)
+        return _response(lambda: watched(victim, Per.CPU_SECOND), pressing, control, looks)
     finally:
         for injector in (pressing, control):
             if injector is not None:
                 injector.close()
 
 
-def _response(measure: Callable[[], float], pressing: Injector, control: Injector | None, most: int) -> Response:
+def _response(measure: Callable[[], float], pressing: Injector, control: Injector | None, looks: Effort) -> Response:
     """Undisturbed (or beside the control) and under pressure in turn; each against the two around it, until the losses
     are sure."""
     calm, losses = [_with(control, measure)], list[float]()
     while True:
+        if looks.clock is not None:
+            looks.clock.patience()
         pressed = _with(pressing, measure)
         calm.append(_with(control, measure))
         losses.append(1 - 2 * pressed / (calm[-2] + calm[-1]) if calm[-2] + calm[-1] > 0 else 0.0)
         found = Response(losses, drift(calm))
-        if len(losses) >= most or (len(losses) >= REPEATS and found.verdict is not RampVerdict.OPEN):
+        if len(losses) >= looks.most or (len(losses) >= REPEATS and found.verdict is not RampVerdict.OPEN):
             return found
 
 
@@ -189,7 +204,7 @@ def _with(injector: Injector | None, measure: Callable[[], float]) -> float:
         injector.turn(0.0)
 
 
-def _check_limited(arena: Arena, resource: str, most: int) -> ResourceFinding:
+def _check_limited(arena: Arena, resource: str, looks: Effort) -> ResourceFinding:
     stressor = stressors(resource)[0]
     network, footprint = "", 0
     if resource == "network":
@@ -202,7 +217,7 @@ def _check_limited(arena: Arena, resource: str, most: int) -> ResourceFinding:
     pressing = arena.injector(stressor, cores, network=network, footprint=footprint)
     try:
         victim.turn(FULL)
-        response = _response(lambda: _alive(victim), pressing, None, most)
+        response = _response(lambda: _alive(victim), pressing, None, looks)
     finally:
         victim.close()
         pressing.close()

@@ -14,6 +14,7 @@ from hcloud.model.workload import JobKind
 from hcloud.profiling import place, selfcheck
 from hcloud.profiling.arena import Arena
 from hcloud.profiling.bench import Bench, open_bench
+from hcloud.profiling.budget import OutOfTimeError, TimeBudget
 from hcloud.profiling.cage import Hierarchy, this_machine
 from hcloud.profiling.guard import Guard
 from hcloud.profiling.injectors import Injector, Stressor
@@ -21,7 +22,7 @@ from hcloud.profiling.noise import drift
 from hcloud.profiling.place import TooSlowError, TrialError
 from hcloud.profiling.ramp import FULL, LIMIT, Crossing
 from hcloud.profiling.selfcheck import IsolationMode, ResourceFinding
-from hcloud.profiling.trial import ALONE, OutOfTimeError, PerformanceEstimate, Scores, TimeBudget, Trial, level, timed
+from hcloud.profiling.trial import ALONE, PerformanceEstimate, Scores, Trial, level, timed
 from hcloud.units import counted_vcpus
 
 NARROW = 0.03  # ours: repeat until the interval is within 3 % of the mean
@@ -216,14 +217,14 @@ class _ProbedRun:
             self.session.notes.append(f"{resource}: not measured, the time was used up")
             return
         findings = self.session.known.findings
-        if resource not in findings:
-            findings[resource] = selfcheck.check(self.arena, resource)
-        finding = findings[resource]
-        if finding.mode is None or finding.stressor is None:
-            self.session.unmeasurable[resource] = finding.why
-            return
-        self.session.notes.append(f"{resource}: {finding.why}")
         try:
+            if resource not in findings:
+                findings[resource] = selfcheck.check(self.arena, resource, clock=self.clock)
+            finding = findings[resource]
+            if finding.mode is None or finding.stressor is None:
+                self.session.unmeasurable[resource] = finding.why
+                return
+            self.session.notes.append(f"{resource}: {finding.why}")
             scores = self._scores(finding, clock)
         except OutOfTimeError:
             self.session.notes.append(f"{resource}: not measured, the time was used up")

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from hcloud.model.measured.profile import Metric
 from hcloud.profiling.bench import Bench, BenchReading
+from hcloud.profiling.budget import MORE_TIME, OUT_OF_TIME, OutOfTimeError, TimeBudget
 from hcloud.profiling.injectors import Injector, Work
 from hcloud.profiling.noise import drift, spread
 from hcloud.profiling.place import TooSlowError, TrialError
@@ -20,39 +21,6 @@ LEAST_PATIENCE = 1.0
 PUSHED_OUT = 0.5  # ours: of the rate at which held memory is touched
 NOISE_WINDOWS = 5  # ours: of a stressor alone, to know its own drift
 ALONE_WINDOW = 0.25  # ours: seconds in which a stressor's own rate is read
-OUT_OF_TIME, MORE_TIME = "the time that may be spent is used up", "--time-cap allows more time"
-
-
-class OutOfTimeError(TrialError):
-    """The time or money that may be spent is used up."""
-
-
-@dataclass(slots=True)
-class TimeBudget:
-    """How long a run may still go on."""
-
-    ends: float
-    run_seconds: float
-
-    @classmethod
-    def start(cls, seconds: float, run_seconds: float) -> TimeBudget:
-        """A clock that runs out after so many seconds."""
-        return cls(time.monotonic() + seconds, run_seconds)
-
-    @property
-    def left(self) -> float:
-        """Seconds that are left."""
-        return self.ends - time.monotonic()
-
-    def share(self, parts: int) -> TimeBudget:
-        """A clock that runs out after one of so many equal parts of what is left."""
-        return replace(self, ends=time.monotonic() + max(self.left, 0.0) / parts)
-
-    def patience(self) -> float:
-        """How long one run may take from now."""
-        if self.left <= 0:
-            raise OutOfTimeError(OUT_OF_TIME, hint=MORE_TIME)
-        return min(self.run_seconds, self.left)
 
 
 def timed(bench: Bench, clock: TimeBudget) -> BenchReading:

@@ -65,7 +65,7 @@ def run(
 ) -> None:
     """Measure an application on this machine: its speed by shape, and by resource the pressure it tolerates and causes.
 
-    No process survives the run, however it ends. Ctrl-C keeps the measurements so far. With --cloud it is
+    No process survives the run, however it ends. Ctrl-C (or SIGTERM) keeps the measurements so far. With --cloud it is
     measured on a machine that is launched for it and ended in any case; Ctrl-C ends that and keeps nothing.
     """
     from hcloud.readers.applications.app import load_app, usually_better

@@ -20,9 +20,10 @@ from hcloud.model.measured.profile import (
     measured_of,
     size_of,
 )
-from hcloud.model.workload import Jobs, Modelled
+from hcloud.model.workload import JobKind, Jobs, Modelled
 from hcloud.policy.codes import SCALE
 from hcloud.policy.quality import encode, leading
+from hcloud.units import seconds_of_unit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
 KEPT = 0.95
 """Share of the performance at the size asked for that a smaller one must keep (the thesis' quality of service)."""
 HIGHEST = 99
-UNKNOWN_ERROR = HIGHEST / math.sqrt(12)
-"""Standard deviation in points of a score that nothing is known about: any is as likely as any other."""
+LARGEST_ERROR = HIGHEST / math.sqrt(12)
+"""Standard deviation in points of a score however vague it is: any is as likely as any other."""
 _SIGMAS = 1.96
 """Half of a 95 % interval in standard deviations."""
 KEY, NO_PROFILE, RESIZED = "profiles.folder", "no profile: as requested", " vCPU ("
@@ -62,9 +63,11 @@ class RateSpan(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class ApplicationNeed:
     """What one application's jobs need: its sizes by rising vCPUs, its interference vector (0..99 in the order of
-    RESOURCES; None where nothing is known) with the standard deviation of each entry in points, its performance by
-    instance type and by number of servers (more is better), and what each rests on, for people; ``by_runs`` says that
-    performance counts runs, whose time was measured."""
+    RESOURCES; None where nothing is known) with the standard deviation of each entry in points (infinite where only
+    that entry is not known), its performance by instance type and by number of servers (more is better), and what each
+    rests on, for people; ``by_runs`` says that performance counts runs, whose time was measured, in seconds;
+    ``no_rate`` names a measure that does not say how much is done a second (``p99 latency in ms``), so that no size
+    follows from it."""
 
     app: str
     sizes: tuple[SizePoint, ...]
@@ -78,6 +81,7 @@ class ApplicationNeed:
     node_spans: Mapping[int, RateSpan] = field(default_factory=dict)
     """The same by number of servers."""
     by_runs: bool = False
+    no_rate: str = ""
 
     @property
     def quality(self) -> int | None:
@@ -88,16 +92,18 @@ class ApplicationNeed:
 def need_of(profile: Profile, estimate: Estimate) -> ApplicationNeed:
     """What follows from a profile and its estimate; of an aspect the estimate abstains from only what was measured
     counts."""
-    known = {aspect: _known(profile, estimate, aspect) for aspect in Aspect}
-    sizes = _sizes(known[Aspect.SCALE_UP], rising=profile.metric.rising)
+    metric = profile.metric
+    seconds = None if metric.rising or profile.kind is JobKind.SERVICE else seconds_of_unit(metric.unit)
+    known = {aspect: _known(profile, estimate, aspect, seconds or 1.0) for aspect in Aspect}
+    sizes = _sizes(known[Aspect.SCALE_UP], rising=metric.rising)
     scores = _scores(known[Aspect.TOLERATED], known[Aspect.CAUSED])
-    types = {c: _performance(p, rising=profile.metric.rising)[0] for c, p in known[Aspect.TYPES].items()}
+    types = {c: _performance(p, rising=metric.rising)[0] for c, p in known[Aspect.TYPES].items()}
     vector = tuple(score for score, _ in scores) or None
     out = known[Aspect.SCALE_OUT].items()
-    node_spans = {int(c): _span(p, rising=profile.metric.rising) for c, p in out if c.isdecimal() and int(c)}
+    node_spans = {int(c): _span(p, rising=metric.rising) for c, p in out if c.isdecimal() and int(c)}
     nodes = {count: span.value for count, span in node_spans.items()}
     errors = tuple(error for _, error in scores)
-    spans = {c: _span(p, rising=profile.metric.rising) for c, p in known[Aspect.TYPES].items()}
+    spans = {c: _span(p, rising=metric.rising) for c, p in known[Aspect.TYPES].items()}
     return ApplicationNeed(
         profile.app,
         sizes,
@@ -108,7 +114,8 @@ def need_of(profile: Profile, estimate: Estimate) -> ApplicationNeed:
         nodes,
         spans,
         node_spans,
-        not profile.metric.rising,
+        seconds is not None,
+        "" if metric.rising or seconds else f"{metric.name} in {metric.unit}",
     )
 
 
@@ -122,10 +129,13 @@ def _inverse(seconds: float) -> float:
     return 1 / seconds if seconds > 0 else math.inf
 
 
-def _known(profile: Profile, estimate: Estimate, aspect: Aspect) -> Mapping[str, Predicted]:
-    """The columns of an aspect: what is predicted, and over it what was measured."""
+def _known(profile: Profile, estimate: Estimate, aspect: Aspect, unit: float) -> Mapping[str, Predicted]:
+    """The columns of an aspect: what is predicted, and over it what was measured; performance in times of ``unit``."""
     row = estimate.rows.get(aspect)
-    return {**(row.columns if row else {}), **measured_of(profile, aspect)}
+    found = {**(row.columns if row else {}), **measured_of(profile, aspect)}
+    if aspect.is_interference or unit == 1:
+        return found
+    return {c: Predicted(p.value * unit, p.low * unit, p.high * unit, p.measured) for c, p in found.items()}
 
 
 def _sizes(columns: Mapping[str, Predicted], *, rising: bool) -> tuple[SizePoint, ...]:
@@ -145,17 +155,20 @@ def _performance(predicted: Predicted, *, rising: bool) -> tuple[float, float]:
 
 
 def _scores(tolerated: Mapping[str, Predicted], caused: Mapping[str, Predicted]) -> list[tuple[int, float]]:
-    """What it bears badly or presses on, whichever is more, with its standard deviation: the vector stands for both
-    (thesis §8.3.3)."""
+    """What it bears badly or presses on, whichever is more, with its standard deviation (infinite where nothing is
+    known): the vector stands for both (thesis §8.3.3)."""
     if not tolerated and not caused:
         return []
     scores = []
     for resource in RESOURCES:
         known = [(100 - tolerated[resource].value, tolerated[resource])] if resource in tolerated else []
         known += [(caused[resource].value, caused[resource])] if resource in caused else []
-        score, of = max(known, key=itemgetter(0)) if known else (UNKNOWN_SCORE, None)
-        error = (of.high - of.low) / (2 * _SIGMAS) if of else UNKNOWN_ERROR
-        scores.append((min(max(round(score), 0), HIGHEST), min(error, UNKNOWN_ERROR)))
+        if not known:
+            scores.append((UNKNOWN_SCORE, math.inf))
+            continue
+        score, of = max(known, key=itemgetter(0))
+        error = min((of.high - of.low) / (2 * _SIGMAS), LARGEST_ERROR)
+        scores.append((min(max(round(score), 0), HIGHEST), error))
     return scores
 
 
@@ -175,10 +188,11 @@ def size_needed(need: ApplicationNeed, cores: float, gib: float) -> SizePoint | 
     """The smallest known size that keeps 95 % of the performance at the size asked for; None to leave the request.
 
     Only sizes within the request are taken. A request above every known size is only cut where the curve has become
-    flat before: how it goes on is not known. Where memory was not limited it stays as asked for.
+    flat before: how it goes on is not known. Where memory was not limited it stays as asked for. The latency under some
+    load may be as good on less, which does not bear as much load.
     """
     within = [p for p in need.sizes if p.vcpus <= cores and p.gib <= gib]
-    if not within:
+    if not within or need.no_rate:
         return None
     best = max(p.performance for p in within)
     enough = [p for p in within if p.certain >= KEPT * best]
@@ -210,7 +224,8 @@ def fit_jobs(jobs: Jobs, needs: Sequence[ApplicationNeed]) -> Fitted:
             sized = jobs.app == code if jobs.target is None else (jobs.app == code) & (jobs.target < 0)
             rows = np.flatnonzero(sized)
             changes = list(_resized(by_name[name], jobs, rows, (cores, memory)))
-            asked = "sizes as asked for" if len(rows) else "sizes by target"
+            unsized = f", as {by_name[name].no_rate} is no rate" if by_name[name].no_rate else ""
+            asked = f"sizes as asked for{unsized}" if len(rows) else "sizes by target"
             said = ", ".join(changes) if changes else asked
             if (quality := by_name[name].quality) is not None:
                 said += f", Q_T {quality / SCALE:.2f}"

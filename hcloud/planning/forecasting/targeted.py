@@ -194,6 +194,7 @@ def size_anywhere(target: JobTarget, need: ApplicationNeed) -> TargetedSize | No
     """
     if not need.sizes:
         return None
+    _check_rate(target, need)
     here = replace(need, types={})
     sizes = [ServerShare(p.vcpus, p.gib) for p in need.sizes]
     if target.kind is GoalKind.NONE:
@@ -251,6 +252,7 @@ def size_rented(
     the measurement that is missing."""
     known = [name for name in wholes if name in need.types]
     left_out = {name: "its performance is not known" for name in wholes if name not in need.types}
+    _check_rate(target, need)
     _check_types(need, wholes)
     ordered = sorted(known, key=lambda name: (hourly[name], name))
     efficiency = _efficiency(target, need, MOST_SERVERS)
@@ -268,6 +270,7 @@ def size_free(
     slows the application down. Raises EvidenceError with the measurement that is missing."""
     wholes = {server.type: server.whole for server in servers}
     left_out = {name: "its performance is not known" for name in wholes if name not in need.types}
+    _check_rate(target, need)
     _check_types(need, wholes)
     parts = sorted(
         {*(ServerShare(p.vcpus, p.gib) for p in need.sizes), *(wholes[t] for t in wholes if t in need.types)},
@@ -302,6 +305,15 @@ def part_rate(need: ApplicationNeed, name: str, whole: ServerShare, part: Server
 
 def _point(points: Sequence[SizePoint]) -> float | None:
     return max((p.performance for p in points), default=None)
+
+
+def _check_rate(target: JobTarget, need: ApplicationNeed) -> None:
+    """EvidenceError where what was measured does not say how much is done a second."""
+    if need.no_rate and target.kind is not GoalKind.NONE:
+        raise EvidenceError(
+            f"{need.app} was measured by its {need.no_rate}, which does not say how much it does a second",
+            hint="measure what it does a second under full load ('of: throughput' with a url, or 'better: higher')",
+        )
 
 
 def _check_types(need: ApplicationNeed, wholes: Mapping[str, ServerShare]) -> None:

@@ -26,7 +26,7 @@ from hcloud.model.measured.app import (
 from hcloud.model.measured.profile import Metric
 from hcloud.model.workload import JobKind
 from hcloud.readers.stated import NumberWanted, Stated, read_document
-from hcloud.units import parse_duration
+from hcloud.units import parse_duration, seconds_of_unit
 
 TOP = (
     "format_version",
@@ -43,7 +43,6 @@ TOP = (
     "target",
 )
 _NEEDED = ("name", "command")
-_TIME = re.compile(r"([munµμ]|milli|micro|nano)?s(ec(ond)?s?)?|min(ute)?s?|h((ou)?rs?)?|d(ays?)?", re.IGNORECASE)
 _METRIC = ("printed", "load", "url", "connections", "seconds", "pattern", "name", "unit", "better", "of")
 _FEWEST_VCPUS, _MOST_VCPUS, _MOST_GIB = 0.1, 1024.0, 65536.0
 _DIRECTIONS = {"higher": True, "lower": False}
@@ -154,7 +153,7 @@ def _pattern(stated: Stated, given: Mapping[str, object], key: str) -> str:
 
 def usually_better(unit: str) -> str:
     """Which figures of a unit are better where nobody says: of a time, also for each request or run, the lower ones."""
-    return "lower" if _TIME.fullmatch(unit.partition("/")[0].strip()) else "higher"
+    return "higher" if seconds_of_unit(unit) is None else "lower"
 
 
 def _metric(stated: Stated, given: Mapping[str, object]) -> Metric:

@@ -70,13 +70,16 @@ def put_profiled(
 ) -> None:
     """What is told of profiled applications in place of drawn vectors, true and known: the profile is what is known,
     and the truth, one for all jobs of an application, lies around it as far as the profile's own intervals say, or,
-    where it has none (NaN), as far as the classification errs."""
+    where it has none (NaN), as far as the classification errs. An entry that nobody knows (infinite) stays as it was
+    drawn, as for jobs without a profile."""
     (truth, known), (by_app, chance) = vectors, told
     for code, name in enumerate(jobs.apps):
         if name in by_app:
             chosen, given = jobs.app[rows] == code, np.array(by_app[name], np.float64)
-            errors = np.nan_to_num(np.array(jobs.vector_errors.get(name, (0.0,) * DIGITS)), nan=how.vector_error)
-            truth[chosen] = _scores(given + errors * chance.standard_normal(DIGITS))
+            errors = np.array(jobs.vector_errors.get(name, (0.0,) * DIGITS))
+            is_told = ~np.isinf(errors)
+            errors = np.nan_to_num(errors, nan=how.vector_error, posinf=0.0)
+            truth[np.ix_(chosen, is_told)] = _scores(given + errors * chance.standard_normal(DIGITS))[is_told]
             if isinstance(how, Profiled):
                 known[chosen] = given.astype(np.int8)
 

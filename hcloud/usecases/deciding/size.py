@@ -82,7 +82,7 @@ def size_app(request: SizeRequest, loaded: Loaded, at: datetime) -> SizedApp:
             sized = _free(app, need, servers, profile.kind)
     except EvidenceError as error:
         raise EvidenceError(str(error), hint=_with_probe(error.hint, estimate)) from None
-    unit = profile.metric.unit if profile.metric.rising else RUNS
+    unit = RUNS if need.by_runs else profile.metric.unit
     return SizedApp(app.name, app.target, unit, sized, market, need.because, need.spans, need.node_spans)
 
 

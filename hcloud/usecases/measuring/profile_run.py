@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ from hcloud.profiling import place
 from hcloud.profiling.session import MachineFindings, ProfilingSession, learn
 from hcloud.readers.applications.profiles import load_profile
 from hcloud.store.profiles import check_target, save_profile
+from hcloud.temporary import heard_ends
 from hcloud.units import counted_vcpus
 from hcloud.usecases.measuring.profile_names import file_stem
 
@@ -128,9 +130,12 @@ def run_profile(app: App, probing: ProbeRequest, out: Path, advance: Callable[[f
         session.notes.append(f"not known well: {probing.busy}")
     interrupted = False
     try:
-        session.run(advance)
-    except KeyboardInterrupt:
+        with heard_ends(_interrupted_by):
+            session.run(advance)
+    except KeyboardInterrupt as told:
         if not session.stands:
+            for number in told.args:  # nothing is lost: end as by a signal that nobody heard
+                os.kill(os.getpid(), number)
             raise
         interrupted = True
         session.notes.append("interrupted; measurements so far are kept")
@@ -138,6 +143,11 @@ def run_profile(app: App, probing: ProbeRequest, out: Path, advance: Callable[[f
     profile = merged(before, profile) if before else profile
     save_profile(profile, out)
     return ProfileRun(profile, out, interrupted)
+
+
+def _interrupted_by(number: int, _: object) -> None:
+    """What ends the process keeps as much as Ctrl-C does."""
+    raise KeyboardInterrupt(number)
 
 
 def earlier(path: Path, found: Profile) -> Profile | None:

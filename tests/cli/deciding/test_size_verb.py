@@ -30,11 +30,14 @@ def at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def write_profile(folder: Path, entries: Mapping[str, Mapping[str, float]], *, rising: bool = True) -> None:
-    head = {"format_version": "1.0", "app": "frontend", "kind": "service", "command": ["serve"]}
+def write_profile(
+    folder: Path, entries: Mapping[str, Mapping[str, float]], *, rising: bool = True, kind: str = "", unit: str = "s"
+) -> None:
+    kind = kind or ("service" if rising else "batch")
+    head = {"format_version": "1.0", "app": "frontend", "kind": kind, "command": ["serve"]}
     how = {"samples": 3, "at": "2026-11-19T12:00:00Z", "machine": "m5", "source": "load"}
     made = {a: {c: {"value": v, "low": v, "high": v, **how} for c, v in row.items()} for a, row in entries.items()}
-    metric = {"name": "throughput", "unit": "req/s" if rising else "s", "rising": rising}
+    metric = {"name": "throughput", "unit": "req/s" if rising else unit, "rising": rising}
     text = json.dumps({**head, "metric": metric, "entries": made})
     (folder / "frontend.profile.yaml").write_text(text, encoding="utf-8")
 
@@ -141,6 +144,19 @@ def test_runs_that_are_not_done_by_a_deadline_are_counted(at_home: Path, capsys:
     said = " ".join(capsys.readouterr().out.split())
     assert "takes 500 x c5.large" in said
     assert "whole runs" not in said
+    write_profile(at_home, {"types": {"c5.large": 200_000.0}}, rising=False, unit="ms/frame")
+    assert sized("{deadline: 200s, work: 500, scale_out: linear}", "--family", "c5") == 0
+    assert "takes 500 x c5.large" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("kind", "unit"), [("service", "ms"), ("batch", "MiB")])
+def test_what_is_no_rate_meets_no_target(
+    at_home: Path, capsys: pytest.CaptureFixture[str], kind: str, unit: str
+) -> None:
+    """One over a latency of 0.5 ms was taken for two requests a second."""
+    write_profile(at_home, {"types": {"c5.large": 0.5}}, rising=False, kind=kind, unit=unit)
+    assert sized(TARGET, "--family", "c5") == 9
+    assert f"measured by its throughput in {unit}, which does not say how much it does" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("value", ["0", "-5"])

@@ -198,12 +198,13 @@ def test_nothing_survives_a_killed_run(tmp_path: Path, number: int) -> None:
     assert running.returncode == -number
 
 
-def test_an_interrupted_run_keeps_its_baseline(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_keeps_its_baseline(tmp_path: Path, number: int) -> None:
     out = tmp_path / "p.yaml"
     running = started(tmp_path, "--resources", "disk,memcap,llc,membw", "--out", str(out), "--", "sleep", "0.2")
     token = f"{running.pid}-{orphans.started_at(running.pid)}"
     until(lambda: any(b"kernels.py" in commandline(p) for p in orphans.marked(token)))
-    running.send_signal(signal.SIGINT)
+    running.send_signal(number)
     running.wait(PATIENCE)
     assert running.returncode == main.INTERRUPTED_EXIT
     assert not left_behind(token)

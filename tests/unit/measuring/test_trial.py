@@ -13,14 +13,16 @@ import pytest
 from hcloud.model.measured.app import COMPLETION, App, MachineShare, ProfilingBudget
 from hcloud.model.measured.profile import Aspect
 from hcloud.model.workload import JobKind
+from hcloud.profiling import selfcheck
 from hcloud.profiling.bench import BenchReading
+from hcloud.profiling.budget import OUT_OF_TIME, OutOfTimeError, TimeBudget
 from hcloud.profiling.cage import Cage, Hierarchy
 from hcloud.profiling.injectors import Injector, Stressor, StressorContext, Work
 from hcloud.profiling.place import ProcessPlacement, TooSlowError, TrialError
 from hcloud.profiling.ramp import Crossing
 from hcloud.profiling.selfcheck import IsolationMode, ResourceFinding, Response
 from hcloud.profiling.session import ProfilingSession, less_sure
-from hcloud.profiling.trial import OUT_OF_TIME, OutOfTimeError, Scores, TimeBudget, Trial, level, timed
+from hcloud.profiling.trial import Scores, Trial, level, timed
 
 
 class Known(Injector):
@@ -251,3 +253,10 @@ def test_who_runs_out_of_memory_is_told_so(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(Cage, "ran_out_of_memory", lambda self: True)
     with pytest.raises(TrialError, match="app ran out of memory"):
         shapes(monkeypatch, TrialError("app was killed by signal 9"), vcpus=2.0)
+
+
+def test_looking_at_the_machine_ends_with_the_time_too() -> None:
+    """A run with a cap of 20 s took 50 s: what the machine can tell was found out whatever time was left."""
+    looks = selfcheck.Effort(8, TimeBudget(0.0, 1.0))
+    with pytest.raises(OutOfTimeError, match="used up"):
+        selfcheck._response(lambda: 1.0, Known("llc", 101.0), None, looks)

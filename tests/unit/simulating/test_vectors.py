@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from functools import cache
 
@@ -62,6 +63,10 @@ def test_the_truth_of_a_profiled_application_lies_around_its_profile_as_far_as_t
     assert (tasks.truth[:, :5] == 40).all()
     assert (tasks.truth[:, 5:] != 40).any()
     assert (tasks.truth == tasks.truth[0]).all()
+    drawn_ones = tasks_in(sure, replace(jobs, vectors={})).truth
+    tasks = tasks_in(sure, replace(jobs, vector_errors={"web": (*unsure[:9], math.inf)}))
+    assert (tasks.truth[:, :9] == tasks.truth[0, :9]).all()
+    assert (tasks.truth[:, 9] == drawn_ones[:, 9]).all()  # nobody knows: as of jobs without a profile
 
 
 def test_an_application_without_intervals_of_its_own_is_as_unsure_as_the_classification() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -32,7 +33,9 @@ NOW = datetime(2026, 11, 20, tzinfo=UTC)
 def profile(*, rising: bool = True) -> Profile:
     entry = Measured(10.0, 9.9, 10.1, 5, NOW, "a machine", "a run")
     metric = Metric("rate", "1/s", rising) if rising else Metric("completion time", "s", rising)
-    return Profile("web", JobKind.SERVICE, metric, ("serve",), {Aspect.SCALE_UP: {"8c32g": entry}})
+    return Profile(
+        "web", JobKind.SERVICE if rising else JobKind.BATCH, metric, ("serve",), {Aspect.SCALE_UP: {"8c32g": entry}}
+    )
 
 
 def estimate(**aspects: Mapping[str, Predicted]) -> Estimate:
@@ -95,6 +98,13 @@ def test_times_are_better_when_smaller() -> None:
     assert found.vcpus == 2
 
 
+def test_a_latency_of_a_service_cuts_nothing() -> None:
+    """On half the vCPUs it is as good under the load that it was measured with, and less load is borne."""
+    latencies = {"1c4g": exact(0.095), "2c8g": exact(0.148)}
+    service = need_of(replace(profile(rising=False), kind=JobKind.SERVICE), estimate(scale_up=latencies))
+    assert size_needed(service, 2, 8) is None
+
+
 def test_the_vector_is_what_is_borne_badly_or_caused_and_the_middle_where_nothing_is_known() -> None:
     rows = estimate(tolerated={"membw": exact(20.0), "llc": exact(100.0)}, caused={"membw": exact(30.0)})
     vector = need_of(profile(), rows).vector
@@ -102,6 +112,7 @@ def test_the_vector_is_what_is_borne_badly_or_caused_and_the_middle_where_nothin
     assert dict(zip(RESOURCES, vector, strict=True))["membw"] == 80
     assert vector[RESOURCES.index("llc")] == 0
     assert vector[RESOURCES.index("disk")] == UNKNOWN_SCORE
+    assert need_of(profile(), rows).errors[RESOURCES.index("disk")] == math.inf
     assert need_of(profile(), estimate()).vector is None
 
 
