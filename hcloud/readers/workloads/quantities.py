@@ -28,6 +28,11 @@ def with_point(text: str, mark: str) -> str:
     return "" if "." in text else text.replace(mark, ".")
 
 
+def plain_of(text: str) -> float | None:
+    """A number without a unit; None for what is none."""
+    return float(text) if NUMBER.fullmatch(text.strip()) else None
+
+
 def memory_of(text: str, in_a_gib: float, *, kubernetes: bool = False) -> float | None:
     """An amount of memory as ``8Gi``, ``512 MB``, ``16g`` or a bare number, in the unit of bare ones, of which so many
     are in a GiB; None for what is none. Units are powers of 1024 with or without an ``i``, but for Kubernetes, whose

@@ -17,7 +17,7 @@ from hcloud.model.requirement import ALLOWED, requirement_of
 from hcloud.readers.workloads import limits
 from hcloud.readers.workloads.identity import Hashes, identity_hashes
 from hcloud.readers.workloads.meanings import kind_of
-from hcloud.readers.workloads.quantities import NUMBER, cpus_of, memory_of, with_point
+from hcloud.readers.workloads.quantities import cpus_of, memory_of, plain_of, with_point
 from hcloud.readers.workloads.tables.clock import PAIRS, TOLD, TWO, clock_seconds
 from hcloud.readers.workloads.tables.dates import unix_of_date
 from hcloud.readers.workloads.tables.zones import unix_of_local
@@ -143,17 +143,14 @@ class Column:
         return replace(self, sort="clock", high=limits.DURATION_SECONDS, told=TOLD if self.said in PAIRS else TWO)
 
     def in_sizes(self, decimal: str) -> Column:
-        """The column of numbers of which some name their unit, or have points between thousands, with this mark before
-        their decimals."""
+        """The column of numbers of which some name their unit, or have points in thousands, by this decimal mark."""
         odd = self.sort == "number" and (self.in_one or decimal != ".")
         return replace(self, sort="size", said=decimal) if odd else self
 
     def size_of(self, text: str) -> float | None:
         """A number with its unit or without, in the column's own; None for what is none."""
-        text = with_point(text, self.said)
-        if not self.in_one:
-            return float(text) if NUMBER.fullmatch(text.strip()) else None
-        return (cpus_of if self.name == "cores" else memory_of)(text, self.in_one)
+        text, of = with_point(text, self.said), cpus_of if self.name == "cores" else memory_of
+        return of(text, self.in_one) if self.in_one else plain_of(text)
 
     def takes(self, label: str) -> bool:
         """Whether a cell may hold a label."""
