@@ -61,7 +61,10 @@ TraceColumns = Annotated[
     str | None,
     typer.Option("--columns", help="Map column names: submit=start_time,end=end_time,cores=vcpus."),
 ]
-TraceDecimal = Annotated[str | None, typer.Option("--decimal", help="Decimal separator of the table (default: .).")]
+TraceDecimal = Annotated[
+    str | None,
+    typer.Option("--decimal", help="Decimal separator of the table (default: . where the table leaves no doubt)."),
+]
 TraceWindow = Annotated[
     str | None,
     typer.Option("--window", help="The part that counts: START..END in seconds or ISO times, or 14d."),

@@ -136,8 +136,6 @@ def _place_order(run: ApplyRun, job: AddressLaunch, slot: Slot, where: tuple[Sha
         _close(run, job, order, error)
     except _NO as error:
         _note_no(run, job, order, error)
-        is_wrong = isinstance(error, RefusedError | NotFoundError)
-        job.closed = is_wrong and run.was_said(str(error).replace(order.zone, ""))
     finally:
         run.purse.give_back(shape, missing - (len(job.came) - before))
 

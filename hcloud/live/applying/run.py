@@ -45,7 +45,6 @@ class ApplyRun:
     first: Observed | None = None
     answers: int = 0
     acted: bool = False
-    _refused: set[str] = field(default_factory=set)
     _attempts: dict[str, int] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -62,13 +61,6 @@ class ApplyRun:
         """Something to tell at the end, once."""
         with self._lock:
             self.problems += [] if text in self.problems else [text]
-
-    def was_said(self, words: str) -> bool:
-        """Whether an order was refused in these words before, which do not name its zone: others say no other."""
-        with self._lock:
-            said = words in self._refused
-            self._refused.add(words)
-            return said
 
     def fall_short(self, shortfall: Shortfall) -> None:
         """Machines that could not be had."""

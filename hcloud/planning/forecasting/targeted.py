@@ -312,7 +312,8 @@ def _check_rate(target: JobTarget, need: ApplicationNeed) -> None:
     if need.no_rate and target.kind is not GoalKind.NONE:
         raise EvidenceError(
             f"{need.app} was measured by its {need.no_rate}, which does not say how much it does a second",
-            hint="measure what it does a second under full load ('of: throughput' with a url, or 'better: higher')",
+            hint="measure what it does a second under full load ('of: throughput' with a url, or 'better: higher'), or"
+            " write the unit of a batch job's time as s, ms, min or h",
         )
 
 

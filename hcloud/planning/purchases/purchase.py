@@ -139,7 +139,7 @@ def still_to_buy(
     other kinds of machines of a bill had before its end is theirs, and what was bought for them since: of the ids in
     ``others`` alone, as the rest may have been bought for this kind.
     """
-    lots = [_Lot(c, _later(c, at), held_quantity(c)) for c in held if is_standing(c, at)]
+    lots = [_Lot(c, queued_for(c, at), held_quantity(c)) for c in held if is_standing(c, at)]
     lots.sort(key=lambda lot: (lot.begins is not None, lot.begins or at))
     for pool, quantity in owned_in(plan, at):
         _take((lot for lot in lots if lot.pool == pool and not lot.is_since(plan)), quantity)
@@ -163,7 +163,7 @@ class _Lot:
 
     def is_since(self, plan: Plan) -> bool:
         """Whether it began after a plan was made: what that plan counted as owned is another."""
-        return self.begins is None and (self.commitment.starts or plan.generated_at) > plan.generated_at
+        return (self.commitment.starts or plan.generated_at) > plan.generated_at
 
     def is_of(self, other: BesideKind, bought: Collection[str]) -> bool:
         """Whether it may be what another kind of machine has: before the bill's end, or ``bought`` for others since."""
@@ -180,7 +180,7 @@ class _Lot:
         return self.begins is None or wanted.starts is None or abs(self.begins - wanted.starts) <= SAME_DAY
 
 
-def _later(commitment: Commitment, at: datetime) -> datetime | None:
+def queued_for(commitment: Commitment, at: datetime) -> datetime | None:
     """When it begins, where that is not within a day."""
     begins = commitment.starts
     return begins if begins is not None and begins - at > SAME_DAY else None

@@ -171,8 +171,10 @@ def _said(sums: BillSums, hours: BillHours) -> dict[str, int]:
     if hours.spread:
         told = "lines of more than an hour, spread evenly over their hours"
         said[told] = sums.spread_rows
-    if apart := sum(t.rows for t in sums.totals if t.line.kind is LineKind.DISCOUNT and t.line.usage is None):
-        said["lines of discounts (in the total alone: what usage paid and saved is before them)"] = apart
+    apart = [t for t in sums.totals if t.line.kind is LineKind.DISCOUNT and t.line.usage is None]
+    if any(t.money.get("cost") for t in apart):
+        told = "lines of discounts (in the total alone: what usage paid and saved is before them)"
+        said[told] = sum(t.rows for t in apart)
     said.update(_said_of_commitments(sums, hours))
     return said
 

@@ -14,7 +14,7 @@ _CPUS = {"k": 1e-3, "m": 1e3, "u": 1e6, "n": 1e9} | dict.fromkeys(
     ("cpu", "cpus", "vcpu", "vcpus", "core", "cores"), 1.0
 )
 """How many of each are in a vCPU."""
-_GROUPED = re.compile(r"\s*[+-]?\d{1,3}(\.\d{3})+(?![.\d])", re.ASCII)
+_GROUPED = re.compile(r"\s*[+-]?[1-9]\d{0,2}(\.\d{3})+(?![.\d])", re.ASCII)
 """Points between thousands, where commas stand before decimals."""
 _MILLI = 2**20 * 1000  # 1 MiB in thousandths of a byte
 _LARGE = 2**28  # ours: 256 MiB in bytes, else 256 GiB in KiB

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 
 from hcloud.errors import StaleError, UsageError
@@ -11,8 +12,10 @@ from hcloud.live.applying.apply import apply, destroy, ends_of_all
 from hcloud.live.applying.guards import check_true
 from hcloud.live.applying.outcome import ApplyOutcome
 from hcloud.live.site import Progress
+from hcloud.model.catalog import PurchaseOption
 from hcloud.model.holdings.change import ChangeSet
 from hcloud.planning.changes.digest import wanted_digest
+from hcloud.planning.purchases.gates import LEAST_MOVE
 from hcloud.readers.configuration.config import Loaded
 from hcloud.store.plan_file import load_changes
 from hcloud.units import plain
@@ -27,6 +30,7 @@ MEANWHILE = (
     "undo the change and resume again; or 'hcloud apply' without the plan, which settles its open requests and goes on "
     "to what hcloud.yaml says now; or 'hcloud destroy', which ends all of it",
 )
+MOST_SPOT_RISE = Decimal("0.25")  # ours: from plan to apply
 AT_TODAYS = "plan again, or 'hcloud apply' without the plan: both show what it costs at today's prices"
 
 
@@ -60,13 +64,14 @@ def _check_unchanged(ground: LiveGround, planned: ChangeSet, done: str, hint: st
     if differs := "; ".join([*fleet_differences(config, planned), *ground.launch_differences(planned)]):
         raise StaleError(f"the configuration changed since the plan was made: {differs}; {done}", hint=hint)
     if dearer := "; ".join(_dearer(ground, planned)):
-        raise StaleError(f"prices rose since the plan was made: {dearer}; {done}", hint=AT_TODAYS)
+        raise StaleError(f"prices rose since the plan was made: {dearer}; nothing was launched now", hint=AT_TODAYS)
 
 
 def _dearer(ground: LiveGround, planned: ChangeSet) -> Iterator[str]:
-    """What would be launched at more than the plan shows."""
+    """What would be launched at more than the plan shows; a spot price moves by the hour, and may rise a little."""
     for (name, option), shown in sorted(prices_of_launches(planned).items()):
-        if (now := ground.price(name, option)) > shown:
+        most = shown * (1 + (MOST_SPOT_RISE if option is PurchaseOption.SPOT else LEAST_MOVE))
+        if (now := ground.price(name, option)) > most:
             rise = f"{float(now / shown - 1):+.1%}" if shown else "it was free"
             yield f"{name} {option} from ${plain(shown)}/h to ${plain(now)}/h ({rise})"
 

@@ -10,7 +10,7 @@ from datetime import datetime
 from hcloud.errors import DeniedError
 from hcloud.model.catalog import Provider, system_of
 from hcloud.model.holdings.live import Commitment, Scope
-from hcloud.planning.purchases.purchase import held_quantity, is_standing
+from hcloud.planning.purchases.purchase import held_quantity, is_standing, queued_for
 from hcloud.planning.settings import LARGE_VCPUS
 from hcloud.readers.configuration.config import Loaded
 from hcloud.readers.configuration.owned_section import OwnedSection
@@ -39,6 +39,8 @@ def with_held(ground: LiveGround, at: datetime) -> tuple[Loaded, tuple[str, ...]
     known = tuple(o for o in found if o.key in ground.book.offers)
     strange = sorted({str(o.key) for o in found if o not in known})
     said = tuple(f"{key} exists in the account, but the price book has no price for it: not counted" for key in strange)
+    queued = {day for c in held if is_standing(c, at) and (day := queued_for(c, at))}
+    said += tuple(f"what begins on {day:%Y-%m-%d} is counted as owned from now" for day in sorted(queued))
     config = loaded.config.model_copy(update={"owned": (*loaded.config.owned, *known)})
     return replace(loaded, config=config), said
 

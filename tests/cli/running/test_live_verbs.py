@@ -90,7 +90,7 @@ def test_what_costs_more_now_than_the_plan_shows_is_not_launched(
 
     priced("0.296")
     assert run(["apply", "plan.json", "--yes"]) == 4
-    assert "m5.large on-demand from $0.096/h to $0.296/h (+208.3%); nothing was applied" in said(capsys)[1]
+    assert "m5.large on-demand from $0.096/h to $0.296/h (+208.3%); nothing was launched now" in said(capsys)[1]
     assert not Path(".hcloud/state.json").exists()
     priced("0.09")
     assert run(["apply", "plan.json", "--yes"]) == 0

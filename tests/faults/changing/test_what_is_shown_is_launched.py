@@ -193,8 +193,6 @@ def test_J1_an_image_that_is_gone_since_launches_nothing(cloud: str, staged: Sta
     assert child.code == 6, child.said
     assert not stage.ledger.machines
     assert image["id"] in " ".join(child.said.split())
-    asked = [r.operation for r in stage.ledger.requests if r.mutating]
-    assert len(asked) <= 2, "it was asked for in every zone"
 
 
 @every_cloud

@@ -100,6 +100,8 @@ def test_what_the_plan_counted_as_owned_is_not_used_up_twice() -> None:
     since = held(RI, 10, id="since", starts=AT + timedelta(hours=1))  # what is owned may be in another account
     assert missing(plan(owned, line(RI, "10")), since) == [0]
     assert missing(plan(owned, line(RI, "10")), since, held(RI, 4)) == [0]
+    queued = held(RI, 10, state="queued", starts=AT + timedelta(days=90), ends=AT + timedelta(days=455))
+    assert missing(plan(owned, line(RI, "10", starts_hour=90 * 24)), queued) == [0]
 
 
 @pytest.mark.parametrize(("since", "left"), [("0", "2.5"), ("3.1", "2.5"), ("4", "1.6"), ("5.6", "0")])

@@ -102,6 +102,17 @@ def test_a_duration_beside_the_use_of_a_machine_makes_no_jobs_of_it(tmp_path: Pa
     assert "duration=executionTime,cores=cpu" in jobs.value.hint
 
 
+@pytest.mark.parametrize(("column", "cells"), [("percent", "40 50m 40"), ("requests", "900 1.5k 800")])
+def test_a_cell_with_a_unit_makes_no_vcpus_of_other_things(column: str, cells: str, tmp_path: Path) -> None:
+    """One 50m in a column of percent made 40 vCPUs of 40 %."""
+    path = tmp_path / "use.csv"
+    rows = [f"{iso(n)},web,{cell}\n" for n, cell in enumerate(cells.split())]
+    path.write_text(f"time,host,{column}\n" + "".join(rows))
+    with pytest.raises(InputError, match="a number, or a per cent") as caught:
+        read_workload(path, options=WorkloadOptions(series_cores=4, requests_per_core_second=100))
+    assert "web" not in caught.value.hint
+
+
 def test_machines_that_are_named_in_rows_under_another_name_are_read_as_the_refusal_says(tmp_path: Path) -> None:
     """Each name was refused as no number, and nothing said what reads them."""
     path = tmp_path / "datadog.csv"

@@ -102,6 +102,14 @@ def test_points_that_may_stand_between_thousands_are_asked_about(tmp_path: Path)
         found = read_workload(path, options=with_keys(WorkloadOptions(), {"decimal": mark}))
         assert isinstance(found, Jobs)
         assert found.duration.tolist() == expected
+    for odd in (" 7.200 ;8;", '"7.200";8;', "7;8;1.500 MB"):
+        path.write_text(f"submit;duration;cores;memory\n0;{odd}\n")
+        assert "(else say .)" in hint_of(path)
+    path.write_text("submit;duration;cores;app\n0;7200;8;1.200\n")
+    assert len(read_workload(path, options=OPTIONS)) == 1, "names have points"
+    path.write_text("timestamp;a;b\n01.11.2026;7.200;1\n02.11.2026;0.125;1\n")
+    with pytest.raises(InputError, match=r"'0\.125'"):
+        read_workload(path, options=WorkloadOptions(decimal=",", dates="day-first"))
     path.write_text("timestamp;a;b\n01.11.2026;7.200;1\n02.11.2026;8;1\n")
     assert "(else say .)" in hint_of(path)
     found = read_workload(

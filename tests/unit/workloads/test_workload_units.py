@@ -77,6 +77,10 @@ def test_memory_in_bytes_beyond_any_number_of_gib_is_read_as_the_refusal_says(tm
     path = tmp_path / "jobs.csv"
     path.write_text("submit,duration,memory\n0,60,34359738368\n")
     assert advised(path).memory.tolist() == [32]
+    path.write_text("submit,duration,memory\n0,60,8\n1,60,8\n2,60,8\n3,60,34359738368\n")
+    with pytest.raises(InputError) as caught:
+        read_workload(path)
+    assert "memory_unit" not in caught.value.hint
     path.write_text("submit,duration,memory\n0,60,33554432\n")
     with pytest.raises(InputError) as caught:
         read_workload(path)

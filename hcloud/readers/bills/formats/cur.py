@@ -146,6 +146,9 @@ def _after_discounts(batch: pa.RecordBatch) -> pa.RecordBatch:
             net, gross = batch.column(f"net {role}"), batch.column(role)
             if pa.types.is_string(net.type):
                 net = pc.if_else(pc.equal(net, ""), None, net)
+            if net.null_count < len(net):  # the file says it: of a line of discounts nothing is none
+                nothing = pc.and_(pc.ends_with(batch.column("type").cast(pa.string()), "Discount"), pc.is_null(net))
+                net = pc.if_else(pc.fill_null(nothing, False), pa.scalar("0").cast(net.type), net)
             paid = pc.coalesce(net if net.type == gross.type else net.cast(gross.type, safe=False), gross)
             batch = batch.set_column(batch.schema.names.index(role), role, paid)
     return batch

@@ -152,7 +152,8 @@ def header_layout(
         for i, (name, there) in enumerate(zip(names, stored, strict=True))
     )
     columns = _with_time_type(source, columns, delimiter, skip)
-    return TableLayout(columns, delimiter, skip=skip, decimal=mark_of(source, delimiter, decimal))
+    numbers = {at for at, column in enumerate(columns) if column.sort in ("number", "size", "clock", "time")}
+    return TableLayout(columns, delimiter, skip=skip, decimal=mark_of(source, delimiter, decimal, numbers))
 
 
 def renamed(file: str, names: list[str], called: Mapping[str, str], known: tuple[Column, ...]) -> list[str]:
@@ -167,8 +168,7 @@ def _with_time_type(source: TraceFile, columns: tuple[Column, ...], delimiter: s
     first = _first_cells(source, columns, delimiter, skip)
     if len(first) != len(columns):
         return columns
-    cells = [cell for column, cell in zip(columns, first, strict=True) if column.sort == "time"]
-    ticks = max((ticks_of(cell.strip()) for cell in cells), default=0.0)
+    ticks = max((ticks_of(v.strip()) for c, v in zip(columns, first, strict=True) if c.sort == "time"), default=0.0)
     _check_zones(source, columns, first)
     return tuple(_settled(column, cell, ticks) for column, cell in zip(columns, first, strict=True))
 

@@ -88,8 +88,8 @@ def with_command(source: TraceFile, findings: Findings, dates: str = "") -> Inpu
         error.hint = advice(source, keys, *(where for _, where in found if where))
     elif any(_DAY_FIRST_OR_LAST.search(problem.value) for problem in findings.problems):
         error.hint = "write dates as 2026-10-31: of these some have the day and some the month first"
-    elif any(p.allowed.endswith("as 8Gi") and p.value.strip("'").isdecimal() for p in findings.problems):
-        error.hint = "say the unit of memory: --set memory_unit=MiB, KiB or B"
+    elif sizes := [p for p in findings.problems if p.allowed.endswith("as 8Gi") and p.value.strip("'").isdecimal()]:
+        error.hint = "say the unit of memory: --set memory_unit=MiB, KiB or B" if _are_most(sizes) else ""
     elif any(_is_odd_duration(problem) for problem in findings.problems):
         error.hint = "write all durations in one way: as numbers, or as 01:34:00"
     return error
@@ -109,13 +109,19 @@ def _readable(findings: Findings, dates: str) -> Iterator[_Readable]:
         yield {"duration_unit": "mm:ss"}, "durations are minutes and seconds (of hours and minutes say hh:mm)"
     elif MANY in allowed:
         yield {"duration_unit": MINUTES}, "M is minutes"
-    sizes = [p.value.strip("'") for p in findings.problems if p.allowed.endswith("as 8Gi")]
-    if likely_unit(sizes) == "B":
+    sizes = [p for p in findings.problems if p.allowed.endswith("as 8Gi")]
+    if likely_unit(p.value.strip("'") for p in sizes) == "B" and _are_most(sizes):
         yield {"memory_unit": "B"}, "memory is in bytes"
     if any(OPEN in one for one in allowed):
         yield {"open_ends": "run"}, "jobs without an end still run (if they never ran, say leave-out)"
     if any(NEVER_RAN in one for one in allowed):
         yield {"open_ends": "leave-out"}, "jobs without a duration never ran"
+
+
+def _are_most(problems: Sequence[Problem]) -> bool:
+    """Whether at least half of the lines up to the last have one of them: not a slip on one."""
+    last = max(int(found[0]) for p in problems if (found := re.search(r"\d+", p.where)))
+    return 2 * len(problems) >= last - 1
 
 
 def _dates_of(findings: Findings, given: str) -> _Readable:

@@ -57,7 +57,7 @@ def mending_command(file: str, problems: Sequence[Problem], plain: PlainTable | 
     if len(problems) > _MOST and len(odd) == 1 and plain is not None:
         (column, value) = odd.pop()
         if column in plain.names and (cell := _PLAIN.fullmatch(value)):
-            test = f"-F'{plain.delimiter}' '${plain.names.index(column) + 1} != \"{cell[1]}\"'"
+            test = f"-F'{plain.delimiter}' '{{sub(/\\r$/, \"\")}} ${plain.names.index(column) + 1} != \"{cell[1]}\"'"
             return f"correct them, or leave these lines out: awk {test} {shlex.quote(file)} > mended.csv"
     lines = sorted({int(found[1]) for problem in problems if (found := _LINE.match(problem.where))})
     if not lines or len(lines) > _MOST or lines[0] == 1:

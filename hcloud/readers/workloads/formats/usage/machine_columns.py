@@ -34,6 +34,11 @@ class MachineColumns:
     unit: str = ""
     left_out: dict[str, int] = field(default_factory=dict)
 
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """Where numbers stand."""
+        return self.values if self.memory is None else (*self.values, self.memory)
+
 
 def is_machines(names: list[str]) -> bool:
     """Whether a header is that of such a table: a time first, and a column of values with a machine's name beside it,

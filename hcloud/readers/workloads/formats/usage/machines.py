@@ -85,12 +85,12 @@ class _MachineTable:
     def __init__(self, source: TraceFile, header: Header, columns: MachineColumns, options: WorkloadOptions) -> None:
         self.source, self.header, self.columns, self.options = source, header, columns, options
         self.findings, self.rows = Findings(source.name), 0
-        self.mark = mark_of(source, header.delimiter, options.decimal)
+        self.mark = mark_of(source, header.delimiter, options.decimal, columns.numbers)
         self.clock = TimeColumn(options.zone, options.dates)
         self.repaired: dict[str, int] = {"byte order mark skipped": 1} if source.marked else {}
         self.machines: dict[str, _Samples] = {}
         self.percent: bool | None = None
-        self.in_cells = False
+        self.in_cells = self.memory_in_cells = False
         self.last = "", math.nan
 
     def read_at_once(self) -> bool:
@@ -157,6 +157,8 @@ class _MachineTable:
         odd = {problem.where.partition("column ")[2] for problem in self.findings.problems}
         if self.columns.name is not None or len(more) != 1 or len(odd) != 1 or len(self.findings.problems) < self.rows:
             return ""
+        if any(problem.value.strip("'")[:1].isdigit() for problem in self.findings.problems):
+            return ""  # formatted numbers
         name = odd.pop()
         value = names[more[0] if names[first] == name else first]
         keys = {"timestamp": names[self.columns.time], "name": name, "value": value}
@@ -217,10 +219,11 @@ class _MachineTable:
         plain = text.removesuffix("%").rstrip() if percent else text
         plain = with_point(plain, self.mark)
         known = at == self.columns.memory or self.percent in (None, percent)
-        if not percent and plain[-1:].isalpha():  # as of Kubernetes
-            amount = (memory_of if at == self.columns.memory else cpus_of)(plain, 1)
+        amount = None if percent or not plain[-1:].isalpha() else self._amount(plain, at)
+        if amount is not None:
             self.in_cells |= at != self.columns.memory
-            plain = plain if amount is None else repr(amount)
+            self.memory_in_cells |= at == self.columns.memory
+            plain = repr(amount)
         if not known or NUMBER.fullmatch(plain) is None:
             where = f"line {line}, column {self.header.names[at]}"
             self.findings.add(where, shown(text), self._allowed(plain))
@@ -228,6 +231,13 @@ class _MachineTable:
         if at != self.columns.memory:
             self.percent = percent
         return float(plain)
+
+    def _amount(self, text: str, at: int) -> float | None:
+        """What a cell with a unit says, as Kubernetes writes memory and vCPUs; None in a column of other things."""
+        if at == self.columns.memory:
+            return memory_of(text, 1)
+        are_cores = self.columns.unit in ("", "cores") and self.options.series_value in ("auto", "cores")
+        return cpus_of(text) if are_cores and text[-1] not in "kK" else None
 
     def _allowed(self, text: str) -> str:
         if re.fullmatch(r"[+-]?\d[\d.]*,\d+", text) and self.mark == ".":
@@ -256,11 +266,14 @@ class _MachineTable:
             )
 
     def rules(self) -> list[Modelled]:
-        """What is assumed of times."""
+        """What is assumed of times, and of memory."""
+        told = [Modelled("memory", "cells name their unit; GB is GiB", "fixed")] if self.memory_in_cells else []
         if self.clock.local:
-            return [Modelled("times", self.options.zone or "dates without a zone are UTC", "zone")]
+            return [*told, Modelled("times", self.options.zone or "dates without a zone are UTC", "zone")]
         ticks = 0.0 if self.clock.notation is None else self.clock.notation[0]
-        return [Modelled("times", f"{TICKS[ticks]}, by the size of the first", "fixed")] if ticks > 1.0 else []
+        if ticks > 1.0:
+            told.append(Modelled("times", f"{TICKS[ticks]}, by the size of the first", "fixed"))
+        return told
 
 
 def _is_name(text: str) -> bool:
