@@ -60,7 +60,7 @@ def mending_command(file: str, problems: Sequence[Problem], plain: PlainTable | 
             test = f"-F'{plain.delimiter}' '{{sub(/\\r$/, \"\")}} ${plain.names.index(column) + 1} != \"{cell[1]}\"'"
             return f"correct them, or leave these lines out: awk {test} {shlex.quote(file)} > mended.csv"
     lines = sorted({int(found[1]) for problem in problems if (found := _LINE.match(problem.where))})
-    if not lines or len(lines) > _MOST or lines[0] == 1:
+    if not lines or len(lines) > _MOST or lines[0] == 1 or 2 < len(lines) >= lines[-1] - 1:  # is any job left?
         return ""
     out = "; ".join(f"{line}d" for line in lines)
     return f"correct what is named, or leave these lines out: sed '{out}' {shlex.quote(file)} > mended.csv"
