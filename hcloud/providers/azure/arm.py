@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -18,6 +19,7 @@ from azure.mgmt.core import ARMPipelineClient
 from azure.mgmt.core.policies import ARMChallengeAuthenticationPolicy
 
 from hcloud import __version__
+from hcloud.control.ports import Clock
 from hcloud.errors import (
     Call,
     CloudError,
@@ -41,6 +43,10 @@ READ_SECONDS = 60.0  # ours: longer than Azure lets a request last
 SUBSCRIPTIONS_VERSION = "2022-12-01"
 COMPUTE_VERSION = "2024-07-01"
 MOST_PAGES = 10_000  # ours: an endless list is no list
+# ours: how long a throttled request is sent again here, with a pause that doubles where Azure names none; then whoever
+# asked decides, as where Azure names a later moment
+AGAIN_SECONDS, FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 20.0, 0.5, 2.0
+THROTTLED = 429
 PRINCIPAL_HEADER = "x-hcloud-principal"
 _TOKEN = "{}/.default"
 _UNHEARD = logging.NullHandler()
@@ -50,12 +56,16 @@ class Arm:
     """The clients for compute, network and reservations, and plain requests for what no client does.
 
     ``credential`` is any token credential of the SDK; without one, the usual chain of them is tried. An unencrypted
-    endpoint, which can only be one on this machine, never gets one.
+    endpoint, which can only be one on this machine, never gets one. With a ``clock`` what Azure throttles is sent again
+    for a while, but for orders: to end machines takes a dozen requests, and each refusal would begin them all anew.
     """
 
-    def __init__(self, settings: AzureSettings, credential: object | None = None) -> None:
+    def __init__(
+        self, settings: AzureSettings, credential: object | None = None, clock: Clock | None = None
+    ) -> None:
         self.settings = settings
-        self._given = credential
+        self._given, self._clock = credential, clock
+        self._turn, self._until = threading.Lock(), 0.0
         # what the SDK warns of is raised, too; without anybody to hear it, it would be printed with a trace
         logging.getLogger("azure").addHandler(_UNHEARD)
 
@@ -123,7 +133,7 @@ class Arm:
             policies.UserAgentPolicy(base_user_agent=f"hcloud-hybrid/{__version__}"),
             policies.ContentDecodePolicy(),
             policies.RedirectPolicy.no_redirects(),
-            policies.RetryPolicy.no_retries(),
+            _AskAgain(self),
             _OwnHost(self),
             self._authentication(),
         ]
@@ -132,6 +142,25 @@ class Arm:
         if self.settings.is_fake:
             return policies.SansIOHTTPPolicy()
         return ARMChallengeAuthenticationPolicy(self._credential, _TOKEN.format(self.settings.base_url))
+
+    def again(self, send: Callable[[], Any]) -> Any:
+        """An answer that is not throttled, or the last that is. While Azure throttles one thread at a time tries whether
+        it is over; where nothing else was answered for so long each is sent once."""
+        clock, response = self._clock, send()
+        if clock is None or response.http_response.status_code != THROTTLED:
+            self._until = 0.0
+            return response
+        with self._turn:
+            until = self._until = self._until or clock.passed() + AGAIN_SECONDS
+            pause = FIRST_PAUSE_SECONDS
+            while response.http_response.status_code == THROTTLED:
+                told = reply_from(THROTTLED, response.http_response.headers, "").retry_after
+                if clock.passed() + (wait := pause if told is None else told) > until:
+                    return response
+                clock.sleep(wait)
+                pause, response = min(pause * 2, LONGEST_PAUSE_SECONDS), send()
+            self._until = 0.0
+            return response
 
     def call(self, operation: str) -> Call:
         """The name of a request, for messages."""
@@ -291,6 +320,19 @@ class _OwnHost(policies.SansIOHTTPPolicy):  # type: ignore[misc]
         """Refuse to send it elsewhere."""
         if not self._arm.is_own(str(request.http_request.url)):
             raise AzureError("the answer points to another host, which is not asked")
+
+
+class _AskAgain(policies.HTTPPolicy):  # type: ignore[misc]
+    """Stands where the SDK would retry, and sends only what is throttled again: that was not done."""
+
+    def __init__(self, arm: Arm) -> None:
+        super().__init__()
+        self._arm = arm
+
+    def send(self, request: Any) -> Any:
+        """The answer to a request; orders and purchases, which are put, are sent once."""
+        once = request.http_request.method == "PUT"
+        return self.next.send(request) if once else self._arm.again(lambda: self.next.send(request))
 
 
 class _NoCredential:

@@ -30,7 +30,7 @@ class AzureCloud(AzureMachines, AzureReservations):
 
     def __init__(self, settings: AzureSettings, clock: Clock, credential: object | None = None) -> None:
         self.settings = settings
-        super().__init__(Arm(settings, credential), clock)
+        super().__init__(Arm(settings, credential, clock), clock)
         self._scope: Scope | None = None
         self._skus: dict[str, Document] = {}
 
