@@ -42,6 +42,16 @@ class Clock(Protocol):
         """Wait."""
 
 
+class Tell(Protocol):
+    """Tells people something; ``at_once`` where it must not wait for its turn."""
+
+    def __call__(self, text: str, *, at_once: bool = False) -> None: ...
+
+
+def silent(text: str, *, at_once: bool = False) -> None:
+    """Tell nobody."""
+
+
 class Account(Protocol):
     """One account in one region of one cloud, as every port to it knows it.
 

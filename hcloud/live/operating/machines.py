@@ -9,6 +9,7 @@ from datetime import datetime
 from hcloud.control.operating.records import WORK, MachineRecord
 from hcloud.control.ports import Clock, Compute
 from hcloud.errors import DeniedByGuardError, HcloudError, NotFoundError
+from hcloud.live.patience import at_the_latest
 from hcloud.live.polling import GROWTH
 from hcloud.live.site import WaitLimits
 from hcloud.model.holdings.live import PROTECTED_TAG, Launch, Machine, MachineState, Notice, Owner
@@ -58,8 +59,9 @@ class Machines:
     def end(self, machine: MachineRecord, order: Launch, now: float) -> End:
         """End a machine and wait until the cloud says that it is gone.
 
-        Where the answer of its launch was lost it is looked for by the key of its order. Raises NotCertainError where
-        it still stands when the time is up, or may yet come: then the same is to be asked again.
+        What the cloud agreed to end may be missing from then on, however new it is. Where the answer of its launch was
+        lost it is looked for by the key of its order. Raises NotCertainError where it still stands when the time is up,
+        or may yet come: then the same is to be asked again.
         """
         found = self._found(machine, order, now)
         if all(m.state is MachineState.ENDED for m in found):
@@ -89,8 +91,10 @@ class Machines:
             found = self._known(machine)
         else:
             found = tuple(m for m in self._cloud.under_key(order) if m.state is not MachineState.ENDED)
-        if not found and self._is_new(machine, now):
-            raise NotCertainError(f"machine {machine.instance}: the cloud does not know yet whether it was launched")
+        if not found and self._is_new(machine, now) and machine.id not in self._asked:
+            left = at_the_latest(self._clock, (machine.ordered_at or 0.0) + self._settled - now)
+            why = f"machine {machine.instance} is not listed by the cloud, which may be late: hcloud looks until {left}"
+            raise NotCertainError(f"{why}; after that it counts as terminated")
         return found
 
     def is_gone(self, machine: MachineRecord, now: float) -> bool:

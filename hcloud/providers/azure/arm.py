@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -19,7 +18,7 @@ from azure.mgmt.core import ARMPipelineClient
 from azure.mgmt.core.policies import ARMChallengeAuthenticationPolicy
 
 from hcloud import __version__
-from hcloud.control.ports import Clock
+from hcloud.control.ports import Clock, Tell, silent
 from hcloud.errors import (
     Call,
     CloudError,
@@ -37,15 +36,13 @@ from hcloud.providers.azure.documents import Document, items, text
 from hcloud.providers.azure.errors import Reply, failure, lost, refusal, reply_from
 from hcloud.providers.azure.settings import AzureSettings
 from hcloud.providers.http import same_host
+from hcloud.providers.throttled import Throttling
 
 CONNECT_SECONDS = 10.0  # ours
 READ_SECONDS = 60.0  # ours: longer than Azure lets a request last
 SUBSCRIPTIONS_VERSION = "2022-12-01"
 COMPUTE_VERSION = "2024-07-01"
 MOST_PAGES = 10_000  # ours: an endless list is no list
-# ours: how long a throttled request is sent again here, with a pause that doubles where Azure names none; then whoever
-# asked decides, as where Azure names a later moment
-AGAIN_SECONDS, FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 20.0, 0.5, 2.0
 THROTTLED = 429
 PRINCIPAL_HEADER = "x-hcloud-principal"
 _TOKEN = "{}/.default"
@@ -61,11 +58,15 @@ class Arm:
     """
 
     def __init__(
-        self, settings: AzureSettings, credential: object | None = None, clock: Clock | None = None
+        self,
+        settings: AzureSettings,
+        credential: object | None = None,
+        clock: Clock | None = None,
+        tell: Tell = silent,
     ) -> None:
         self.settings = settings
-        self._given, self._clock = credential, clock
-        self._turn, self._until = threading.Lock(), 0.0
+        self._given = credential
+        self._throttling = Throttling(f"azure {settings.location}", clock.sleep, tell) if clock else None
         # what the SDK warns of is raised, too; without anybody to hear it, it would be printed with a trace
         logging.getLogger("azure").addHandler(_UNHEARD)
 
@@ -133,7 +134,7 @@ class Arm:
             policies.UserAgentPolicy(base_user_agent=f"hcloud-hybrid/{__version__}"),
             policies.ContentDecodePolicy(),
             policies.RedirectPolicy.no_redirects(),
-            _AskAgain(self),
+            _SendAgain(self._throttling) if self._throttling else policies.RetryPolicy.no_retries(),
             _OwnHost(self),
             self._authentication(),
         ]
@@ -142,25 +143,6 @@ class Arm:
         if self.settings.is_fake:
             return policies.SansIOHTTPPolicy()
         return ARMChallengeAuthenticationPolicy(self._credential, _TOKEN.format(self.settings.base_url))
-
-    def again(self, send: Callable[[], Any]) -> Any:
-        """An answer that is not throttled, or the last that is. While Azure throttles one thread at a time tries whether
-        it is over; where nothing else was answered for so long each is sent once."""
-        clock, response = self._clock, send()
-        if clock is None or response.http_response.status_code != THROTTLED:
-            self._until = 0.0
-            return response
-        with self._turn:
-            until = self._until = self._until or clock.passed() + AGAIN_SECONDS
-            pause = FIRST_PAUSE_SECONDS
-            while response.http_response.status_code == THROTTLED:
-                told = reply_from(THROTTLED, response.http_response.headers, "").retry_after
-                if clock.passed() + (wait := pause if told is None else told) > until:
-                    return response
-                clock.sleep(wait)
-                pause, response = min(pause * 2, LONGEST_PAUSE_SECONDS), send()
-            self._until = 0.0
-            return response
 
     def call(self, operation: str) -> Call:
         """The name of a request, for messages."""
@@ -322,17 +304,27 @@ class _OwnHost(policies.SansIOHTTPPolicy):  # type: ignore[misc]
             raise AzureError("the answer points to another host, which is not asked")
 
 
-class _AskAgain(policies.HTTPPolicy):  # type: ignore[misc]
+class _SendAgain(policies.HTTPPolicy):  # type: ignore[misc]
     """Stands where the SDK would retry, and sends only what is throttled again: that was not done."""
 
-    def __init__(self, arm: Arm) -> None:
+    def __init__(self, throttling: Throttling) -> None:
         super().__init__()
-        self._arm = arm
+        self._throttling = throttling
 
     def send(self, request: Any) -> Any:
         """The answer to a request; orders and purchases, which are put, are sent once."""
-        once = request.http_request.method == "PUT"
-        return self.next.send(request) if once else self._arm.again(lambda: self.next.send(request))
+        if request.http_request.method == "PUT":
+            return self.next.send(request)
+        return self._throttling.answered(lambda: self.next.send(request), _retry_after)
+
+
+def _retry_after(answer: Any) -> float | None:
+    """The seconds that a throttled answer names, or less than none."""
+    response = answer.http_response
+    if response.status_code != THROTTLED:
+        return None
+    told = reply_from(THROTTLED, response.headers, "").retry_after
+    return -1.0 if told is None else told
 
 
 class _NoCredential:

