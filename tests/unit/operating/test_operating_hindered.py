@@ -449,6 +449,11 @@ def test_a_machine_that_its_cloud_does_not_know_yet_is_ended_all_the_same(tmp_pa
     world.run(until=lambda loop: any(machine.id for machine in loop.fold.standing.values()))
     world.asked.append(Asked(0.0, "stop"))
     told = set[str]()
-    world.run(until=lambda loop: bool(told.update(loop.desk.troubles)))
+
+    def noted(loop: OperatingLoop) -> bool:
+        told.update(loop.desk.troubles)
+        return False
+
+    world.run(until=noted)
     world.check()
     assert "end of 0" in told
