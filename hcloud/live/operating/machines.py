@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 
 from hcloud.control.operating.records import WORK, MachineRecord
 from hcloud.control.ports import Clock, Compute
 from hcloud.errors import DeniedByGuardError, HcloudError, NotFoundError
-from hcloud.live.patience import at_the_latest
 from hcloud.live.polling import GROWTH
 from hcloud.live.site import WaitLimits
 from hcloud.model.holdings.live import PROTECTED_TAG, Launch, Machine, MachineState, Notice, Owner
@@ -44,6 +43,7 @@ class Machines:
     def __init__(self, cloud: Compute, clock: Clock, waits: WaitLimits, settled: float) -> None:
         self._cloud, self._clock, self._waits, self._settled = cloud, clock, waits, settled
         self._asked: dict[str, datetime] = {}
+        self._agreed: set[int] = set()
 
     def launch(self, order: Launch) -> Machine:
         """The machine of an order, made now or before. Raises what the cloud says where there is none."""
@@ -70,6 +70,7 @@ class Machines:
             hint = "remove the tag, and hcloud terminates it"
             raise DeniedByGuardError(f"{kept[0]} is not terminated: it has the tag {PROTECTED_TAG}; {hint}")
         self._asked.update(self._cloud.terminate([m.id for m in found]).ended)
+        self._agreed.add(machine.instance)
         until, delay = self._clock.passed() + self._waits.ended, self._waits.first_poll
         while True:
             left = self._cloud.examine([m.id for m in found])
@@ -91,8 +92,8 @@ class Machines:
             found = self._known(machine)
         else:
             found = tuple(m for m in self._cloud.under_key(order) if m.state is not MachineState.ENDED)
-        if not found and self._is_new(machine, now) and machine.id not in self._asked:
-            left = at_the_latest(self._clock, (machine.ordered_at or 0.0) + self._settled - now)
+        if not found and self._is_new(machine, now) and machine.instance not in self._agreed:
+            left = f"{datetime.fromtimestamp((machine.ordered_at or 0.0) + self._settled, UTC):%H:%M:%S} UTC"
             why = f"machine {machine.instance} is not listed by the cloud, which may be late: hcloud looks until {left}"
             raise NotCertainError(f"{why}; after that it counts as terminated")
         return found
