@@ -206,6 +206,10 @@ class ToldAt(FormAndTime):
     output: Sentences = "table"
 
 
+def nobody(text: str) -> None:
+    """Hear nothing."""
+
+
 @dataclass(frozen=True)
 class CloudFlags:
     """Which cloud a verb works on, and what is remembered of it."""
@@ -214,12 +218,12 @@ class CloudFlags:
     cloud: WhichCloud = None
     state: CloudState = None
 
-    def opened(self, at: datetime) -> AbstractContextManager[LiveGround]:
-        """The cloud that flags and configuration name, opened."""
+    def opened(self, at: datetime, note: Callable[[str], object] = nobody) -> AbstractContextManager[LiveGround]:
+        """The cloud that flags and configuration name, opened; ``note`` hears of what takes long there."""
         from hcloud.readers.configuration.config import load_config
         from hcloud.usecases.live.ground import CloudSelection, opened
 
-        return opened(load_config(self.file), CloudSelection(self.cloud, self.state), at)
+        return opened(load_config(self.file), CloudSelection(self.cloud, self.state), at, note)
 
 
 @dataclass(frozen=True)

@@ -42,10 +42,21 @@ class Clock(Protocol):
         """Wait."""
 
 
+class Tell(Protocol):
+    """Tells people something; ``at_once`` where it must not wait for its turn."""
+
+    def __call__(self, text: str, *, at_once: bool = False) -> None: ...
+
+
+def silent(text: str, *, at_once: bool = False) -> None:
+    """Tell nobody."""
+
+
 class Account(Protocol):
     """One account in one region of one cloud, as every port to it knows it.
 
-    A provider makes each request once: it never retries, so that one place decides about patience for all threads.
+    A provider makes each request once: it never retries, so that one place decides about patience for all threads. What
+    takes many requests may repeat one that was throttled for some seconds; an order or a purchase never.
     Every method raises, of hcloud.errors, CredentialsError (expired, missing, of no account), DeniedError,
     ThrottledError (with what the cloud says about when to come back) and RefusedError (the request itself is wrong).
     Those that only read raise UnavailableError where no answer came that could be understood; those that change

@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
 from hcloud.errors import FileError, InputError, Problem
 from hcloud.model.checked import problems_of
@@ -50,6 +50,9 @@ class FaultKind(StrEnum):
     REDIRECT = "redirect"  # to another host
 
 
+BROKEN_ANSWERS = ("html", "truncated", "empty", "json", "gzip", "proxy")
+"""In which ways an answer makes no sense, by a rule's ``code``; without one it is an HTML page with status 200."""
+
 Seconds = Annotated[
     float, BeforeValidator(lambda v: float(parse_duration(v)) if isinstance(v, str) else v), Field(ge=0)
 ]
@@ -82,6 +85,14 @@ class FaultRule(_Strict):
     share: Annotated[float, Field(ge=0, le=1)] = 0.5
     code: str = ""
     mutating: bool | None = None
+
+    @field_validator("code")
+    @classmethod
+    def _known(cls, code: str, info: ValidationInfo) -> str:
+        breaks = info.data.get("answer") in (FaultKind.NONSENSE, FaultKind.NONSENSE_BEFORE)
+        if breaks and code not in ("", *BROKEN_ANSWERS):
+            raise ValueError(f"one of {', '.join(BROKEN_ANSWERS)}")
+        return code
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
-from hcloud.control.ports import Clock
+from hcloud.control.ports import Clock, Tell, silent
 from hcloud.errors import HcloudError, ThrottledError, UnavailableError, UnknownOutcomeError
 
 Found = TypeVar("Found")
 AGAIN = "run the same command again once the cloud answers: it continues where this one stopped"
 LATER = "waiting: the cloud asks for a retry later"
 UNANSWERED = "waiting: the last request was not answered; hcloud asks again"
+LATE_SECONDS, QUIET_SECONDS = 3.0, 60.0  # ours
 SLICE_SECONDS = 0.5
 """Ours: how soon a wait notices that somebody asked for an end."""
 
@@ -38,19 +40,26 @@ class RetryLimits:
     longest_delay: float = 30.0
 
 
-class Tell(Protocol):
-    """Tells people something; ``at_once`` where it must not wait for its turn."""
-
-    def __call__(self, text: str, *, at_once: bool = False) -> None: ...
-
-
 def at_the_latest(clock: Clock, seconds: float) -> str:
     """When so much time will have passed, as it is told."""
     return f"{datetime.fromtimestamp(clock.now() + seconds, UTC):%H:%M:%S} UTC at the latest"
 
 
-def _silent(text: str, *, at_once: bool = False) -> None:
-    """Tell nobody."""
+class LateTell:
+    """Tells what is waited for once that has lasted for some seconds, as most waits are over before; and not often."""
+
+    def __init__(self, clock: Clock, note: Callable[[str], object]) -> None:
+        self._clock, self._note = clock, note
+        self._text, self._since, self._quiet_until = "", 0.0, -math.inf
+
+    def __call__(self, text: str, *, at_once: bool = False) -> None:
+        """Begin to wait, or go on with it."""
+        now = self._clock.passed()
+        if at_once:
+            self._text, self._since = text, now
+        elif self._text and now - self._since >= LATE_SECONDS and now >= self._quiet_until:
+            self._note(self._text)
+            self._text, self._quiet_until = "", now + QUIET_SECONDS
 
 
 class Patience:
@@ -62,7 +71,7 @@ class Patience:
     not a quota, not a denial, not bad credentials, not a wrong request.
     """
 
-    def __init__(self, clock: Clock, limits: RetryLimits, stop: Callable[[], bool], tell: Tell = _silent) -> None:
+    def __init__(self, clock: Clock, limits: RetryLimits, stop: Callable[[], bool], tell: Tell = silent) -> None:
         self._clock, self._limits, self._stop, self._tell = clock, limits, stop, tell
         self._lock = threading.Lock()
         self._probe = threading.Lock()

@@ -49,7 +49,7 @@ def apply(
             "--resume finishes a plan that was interrupted, and none is named",
             hint="name its file; without --resume, apply goes on to what hcloud.yaml says now",
         )
-    with replace(where, cloud=_made_for(where, plan)).opened(at) as here:
+    with replace(where, cloud=_made_for(where, plan)).opened(at, terminal.note) as here:
         with terminal.busy("planning" if plan is None else "looking at the cloud"):
             found = _changes(here, plan, resume=resume, at=at)
         show_changes(found, beside(terminal, quiet=shown.is_document))

@@ -14,7 +14,7 @@ import typer
 from typer.core import TyperGroup
 
 from hcloud.cli.flags import HarvestKeys, HarvestPolicyFile
-from hcloud.cli.groups import CloudFlags, Printed, StateFlags, ToldAt, Verb
+from hcloud.cli.groups import CloudFlags, Printed, StateFlags, ToldAt, Verb, nobody
 from hcloud.cli.live.operating import advise, compared_costs, work
 from hcloud.cli.main import session
 from hcloud.errors import UsageError
@@ -50,7 +50,7 @@ class CloudOfWork(CloudFlags):
 
     otherwise: ClassVar[str | None] = None
 
-    def opened(self, at: Any) -> Any:
+    def opened(self, at: Any, note: Any = nobody) -> Any:
         """The cloud that flags and configuration name, opened; else that on which the last work there is or was."""
         from hcloud.readers.configuration.config import load_config
         from hcloud.usecases.live.operate_requests import cloud_of_work
@@ -58,8 +58,8 @@ class CloudOfWork(CloudFlags):
 
         if self.cloud is None and load_config(self.file).config.live.cloud is None:
             found = cloud_of_work(state_place(self.state, self.file), finished_too=self.otherwise is None)
-            return CloudFlags(self.file, found or self.otherwise, self.state).opened(at)
-        return super().opened(at)
+            return CloudFlags(self.file, found or self.otherwise, self.state).opened(at, note)
+        return super().opened(at, note)
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,10 @@ def run(
     file = jobs_file(jobs, columns, of_jobs=engine == LOCAL_ENGINE)
     asked = _replanned(OperateRequest(file, said, policy, limits, follow, probe, beside=beside), replan_window)
     quick = is_worth_compiling(jobs, where.state, where.file) if compiled is None else compiled
-    with where.opened(shown.at) as here, operating(here, asked, _kernels(terminal, compiled=quick)) as operation:
+    with (
+        where.opened(shown.at, terminal.note) as here,
+        operating(here, asked, _kernels(terminal, compiled=quick)) as operation,
+    ):
         work(here, operation, terminal, shown)
 
 
@@ -276,7 +279,7 @@ def replan(
     from hcloud.usecases.live.state import state_place
 
     terminal, seconds = session(ctx).terminal, window_asked(window, "--window")
-    with where.opened(shown.at) as here:
+    with where.opened(shown.at, terminal.note) as here:
         planner = Replanner(here, directory_at(state_place(where.state, where.file)), seconds)
         with terminal.busy("planning from the demand so far"):
             found = planner(here.clock.now())
@@ -361,7 +364,7 @@ def _end(terminal: Terminal, where: CloudFlags, shown: ToldAt, what: str, *, wai
             lambda: terminal.show(*outcome_lines(found.fold, found.at)),
         )
         return
-    with where.opened(shown.at) as here:
+    with where.opened(shown.at, terminal.note) as here:
         asked = OperateRequest(asked=what, probe=False)
         with operating(here, asked, _kernels(terminal, compiled=False)) as operation:
             work(here, operation, terminal, shown)

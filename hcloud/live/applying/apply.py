@@ -250,7 +250,9 @@ def _told(run: ApplyRun) -> ApplyOutcome:
     left = None if blind else _what_is_left(run)
     result = _judge(run, left)
     if isinstance(run.halted, ThrottledError):
-        run.problem(f"throttled, {len(run.launched)} of {run.found.coming} launched")
+        counts = ((run.launched, run.found.coming, "launched"), (set(run.ended), run.found.going, "asked to terminate"))
+        done = [f"{len(ids)} of {wanted} {what}" for ids, wanted, what in counts if wanted]
+        run.problem(", ".join(["throttled", *done]))
     return ApplyOutcome(
         result=result,
         launched=tuple(sorted(run.launched)),

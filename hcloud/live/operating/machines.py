@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 
 from hcloud.control.operating.records import WORK, MachineRecord
 from hcloud.control.ports import Clock, Compute
@@ -43,6 +43,7 @@ class Machines:
     def __init__(self, cloud: Compute, clock: Clock, waits: WaitLimits, settled: float) -> None:
         self._cloud, self._clock, self._waits, self._settled = cloud, clock, waits, settled
         self._asked: dict[str, datetime] = {}
+        self._agreed: set[int] = set()
 
     def launch(self, order: Launch) -> Machine:
         """The machine of an order, made now or before. Raises what the cloud says where there is none."""
@@ -58,8 +59,9 @@ class Machines:
     def end(self, machine: MachineRecord, order: Launch, now: float) -> End:
         """End a machine and wait until the cloud says that it is gone.
 
-        Where the answer of its launch was lost it is looked for by the key of its order. Raises NotCertainError where
-        it still stands when the time is up, or may yet come: then the same is to be asked again.
+        What the cloud agreed to end may be missing from then on, however new it is. Where the answer of its launch was
+        lost it is looked for by the key of its order. Raises NotCertainError where it still stands when the time is up,
+        or may yet come: then the same is to be asked again.
         """
         found = self._found(machine, order, now)
         if all(m.state is MachineState.ENDED for m in found):
@@ -68,6 +70,7 @@ class Machines:
             hint = "remove the tag, and hcloud terminates it"
             raise DeniedByGuardError(f"{kept[0]} is not terminated: it has the tag {PROTECTED_TAG}; {hint}")
         self._asked.update(self._cloud.terminate([m.id for m in found]).ended)
+        self._agreed.add(machine.instance)
         until, delay = self._clock.passed() + self._waits.ended, self._waits.first_poll
         while True:
             left = self._cloud.examine([m.id for m in found])
@@ -89,8 +92,10 @@ class Machines:
             found = self._known(machine)
         else:
             found = tuple(m for m in self._cloud.under_key(order) if m.state is not MachineState.ENDED)
-        if not found and self._is_new(machine, now):
-            raise NotCertainError(f"machine {machine.instance}: the cloud does not know yet whether it was launched")
+        if not found and self._is_new(machine, now) and machine.instance not in self._agreed:
+            left = f"{datetime.fromtimestamp((machine.ordered_at or 0.0) + self._settled, UTC):%H:%M:%S} UTC"
+            why = f"machine {machine.instance} is not listed by the cloud, which may be late: hcloud looks until {left}"
+            raise NotCertainError(f"{why}; after that it counts as terminated")
         return found
 
     def is_gone(self, machine: MachineRecord, now: float) -> bool:

@@ -146,15 +146,17 @@ def _zones_answered(desk: OperatingDesk, answer: Answer, type_name: str, now: fl
 def _end_answered(desk: OperatingDesk, answer: Answer, machine: MachineRecord, now: float) -> None:
     if not isinstance(answer.found, End):
         desk.said("end", machine.instance, now)
-        if answer.error is not None and not isinstance(answer.error, NotCertainError):
-            desk.troubles["cloud"] = str(answer.error)
+        if answer.error is not None:
+            uncertain = isinstance(answer.error, NotCertainError)
+            desk.troubles[f"end of {machine.instance}" if uncertain else "cloud"] = str(answer.error)
         if isinstance(answer.error, DeniedByGuardError) and machine.why != str(answer.error):
             desk.tell(Held(now, machine.instance, str(answer.error)))  # for those who look while it stands
         return
     if not _attempts_known(desk, machine, now):
         desk.said("end", machine.instance, now)
         return
-    desk.troubles.pop("cloud", None)
+    for what in ("cloud", f"end of {machine.instance}"):
+        desk.troubles.pop(what, None)
     at = answer.found.at
     desk.tell(Ended(now, machine.instance, at.timestamp() if at is not None else None))
     _end_attempts(desk, machine, now)

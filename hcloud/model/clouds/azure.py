@@ -65,6 +65,6 @@ AZURE = CloudFacts(
     account="subscription",
     account_variables=("AZURE_SUBSCRIPTION_ID",),
     place="location",
-    beside=("clock",),
+    beside=("clock", "tell"),
     bucket=("https", "azure-storage-blob"),
 )

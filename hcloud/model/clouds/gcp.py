@@ -67,6 +67,6 @@ GCP = CloudFacts(
     price_list="gcp-skus",
     account="project",
     account_variables=("GOOGLE_CLOUD_PROJECT", "CLOUDSDK_CORE_PROJECT"),
-    beside=("prices",),
+    beside=("prices", "tell"),
     bucket=("gs", "google-auth"),
 )

@@ -18,6 +18,7 @@ from azure.mgmt.core import ARMPipelineClient
 from azure.mgmt.core.policies import ARMChallengeAuthenticationPolicy
 
 from hcloud import __version__
+from hcloud.control.ports import Clock, Tell, silent
 from hcloud.errors import (
     Call,
     CloudError,
@@ -35,12 +36,14 @@ from hcloud.providers.azure.documents import Document, items, text
 from hcloud.providers.azure.errors import Reply, failure, lost, refusal, reply_from
 from hcloud.providers.azure.settings import AzureSettings
 from hcloud.providers.http import same_host
+from hcloud.providers.throttled import Throttling
 
 CONNECT_SECONDS = 10.0  # ours
 READ_SECONDS = 60.0  # ours: longer than Azure lets a request last
 SUBSCRIPTIONS_VERSION = "2022-12-01"
 COMPUTE_VERSION = "2024-07-01"
 MOST_PAGES = 10_000  # ours: an endless list is no list
+THROTTLED = 429
 PRINCIPAL_HEADER = "x-hcloud-principal"
 _TOKEN = "{}/.default"
 _UNHEARD = logging.NullHandler()
@@ -50,12 +53,20 @@ class Arm:
     """The clients for compute, network and reservations, and plain requests for what no client does.
 
     ``credential`` is any token credential of the SDK; without one, the usual chain of them is tried. An unencrypted
-    endpoint, which can only be one on this machine, never gets one.
+    endpoint, which can only be one on this machine, never gets one. With a ``clock`` what Azure throttles is sent again
+    for a while, but for orders: to end machines takes a dozen requests, and each refusal would begin them all anew.
     """
 
-    def __init__(self, settings: AzureSettings, credential: object | None = None) -> None:
+    def __init__(
+        self,
+        settings: AzureSettings,
+        credential: object | None = None,
+        clock: Clock | None = None,
+        tell: Tell = silent,
+    ) -> None:
         self.settings = settings
         self._given = credential
+        self._throttling = Throttling(f"azure {settings.location}", clock.sleep, tell) if clock else None
         # what the SDK warns of is raised, too; without anybody to hear it, it would be printed with a trace
         logging.getLogger("azure").addHandler(_UNHEARD)
 
@@ -123,7 +134,7 @@ class Arm:
             policies.UserAgentPolicy(base_user_agent=f"hcloud-hybrid/{__version__}"),
             policies.ContentDecodePolicy(),
             policies.RedirectPolicy.no_redirects(),
-            policies.RetryPolicy.no_retries(),
+            _SendAgain(self._throttling) if self._throttling else policies.RetryPolicy.no_retries(),
             _OwnHost(self),
             self._authentication(),
         ]
@@ -291,6 +302,29 @@ class _OwnHost(policies.SansIOHTTPPolicy):  # type: ignore[misc]
         """Refuse to send it elsewhere."""
         if not self._arm.is_own(str(request.http_request.url)):
             raise AzureError("the answer points to another host, which is not asked")
+
+
+class _SendAgain(policies.HTTPPolicy):  # type: ignore[misc]
+    """Stands where the SDK would retry, and sends only what is throttled again: that was not done."""
+
+    def __init__(self, throttling: Throttling) -> None:
+        super().__init__()
+        self._throttling = throttling
+
+    def send(self, request: Any) -> Any:
+        """The answer to a request; orders and purchases, which are put, are sent once."""
+        if request.http_request.method == "PUT":
+            return self.next.send(request)
+        return self._throttling.answered(lambda: self.next.send(request), _retry_after)
+
+
+def _retry_after(answer: Any) -> float | None:
+    """The seconds that a throttled answer names, or less than none."""
+    response = answer.http_response
+    if response.status_code != THROTTLED:
+        return None
+    told = reply_from(THROTTLED, response.headers, "").retry_after
+    return -1.0 if told is None else told
 
 
 class _NoCredential:

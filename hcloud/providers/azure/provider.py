@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
 
-from hcloud.control.ports import Clock
+from hcloud.control.ports import Clock, Tell, silent
 from hcloud.errors import NotFoundError
 from hcloud.model.holdings.live import Launch, LaunchOutcome, LaunchTemplate, Machine, Quota, Scope
 from hcloud.providers.azure.arm import Arm
@@ -28,9 +28,11 @@ class AzureCloud(AzureMachines, AzureReservations):
 
     launch_seconds = PATIENCE_SECONDS + VISIBLE_SECONDS
 
-    def __init__(self, settings: AzureSettings, clock: Clock, credential: object | None = None) -> None:
+    def __init__(
+        self, settings: AzureSettings, clock: Clock, credential: object | None = None, tell: Tell = silent
+    ) -> None:
         self.settings = settings
-        super().__init__(Arm(settings, credential), clock)
+        super().__init__(Arm(settings, credential, clock, tell), clock)
         self._scope: Scope | None = None
         self._skus: dict[str, Document] = {}
 

@@ -11,6 +11,7 @@ from decimal import Decimal
 from typing import Any
 
 from hcloud.at_once import in_parallel
+from hcloud.control.ports import Tell, silent
 from hcloud.errors import (
     CloudError,
     DeniedError,
@@ -57,8 +58,9 @@ class GoogleCloud(GoogleCommitments):
         settings: GoogleSettings,
         prices: Prices = no_prices,
         pause: Callable[[float], None] = time.sleep,
+        tell: Tell = silent,
     ) -> None:
-        super().__init__(Wire(settings, pause), settings, prices)
+        super().__init__(Wire(settings, pause, tell), settings, prices)
         self._scope: Scope | None = None
         self._accepted: set[str] = set()
         self._ended: dict[str, datetime] = {}
@@ -212,7 +214,7 @@ class GoogleCloud(GoogleCommitments):
                 request_id=translate.request_id("delete", identity, told),
             )
             try:
-                operation = self._wire.change("InstancesClient", "delete_unary", request, _DELETE)
+                operation = self._wire.end("InstancesClient", "delete_unary", request, _DELETE)
             except NotFoundError:
                 return Deleted(False, at)
             began = translate.moment(operation.insert_time)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sized
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, TypeVar
 
-from hcloud.errors import Call, HcloudError, NotFoundError, UnknownOutcomeError
+from hcloud.control.ports import Tell, silent
+from hcloud.errors import Call, HcloudError, NotFoundError, ThrottledError, UnknownOutcomeError
 from hcloud.model.catalog import Provider
 from hcloud.model.endpoint import check_google_credentials, checked_endpoint, is_plain
 from hcloud.providers.gcp import sdk
@@ -15,6 +17,7 @@ from hcloud.providers.gcp.documents import Document, document_of, member
 from hcloud.providers.gcp.errors import cloud_error
 from hcloud.providers.gcp.settings import GoogleSettings
 from hcloud.providers.gcp.translate import OperationEnd, ended, is_done
+from hcloud.providers.throttled import Throttling
 
 PRINCIPAL_HEADER = "x-hcloud-principal"
 READ_SECONDS, CHANGE_SECONDS = 30.0, 60.0  # ours
@@ -30,12 +33,14 @@ _SCOPES = ("https://www.googleapis.com/auth/compute", "https://www.googleapis.co
 
 
 class Wire:
-    """Compute Engine as the SDK speaks to it. ``pause`` waits between looks at an operation that takes long."""
+    """Compute Engine as the SDK speaks to it. ``pause`` waits between looks at an operation that takes long, and until
+    what was throttled is sent again: reads and ends alone."""
 
-    def __init__(self, settings: GoogleSettings, pause: Callable[[float], None]) -> None:
+    def __init__(self, settings: GoogleSettings, pause: Callable[[float], None], tell: Tell = silent) -> None:
         self.types: Any = sdk.messages()
         self._settings = settings
         self._pause = pause
+        self._throttling = Throttling(f"gcp {settings.region}", pause, tell)
         self._local = settings.is_local
         self._credentials: Any = None
         self._clients: dict[str, Any] = {}
@@ -71,6 +76,10 @@ class Wire:
         """Ask for something to be done."""
         return self._ask((client, method), request, operation, CHANGE_SECONDS, mutating=True)
 
+    def end(self, client: str, method: str, request: Any, operation: str) -> Any:
+        """Ask for an end, again where that is throttled."""
+        return self._patiently(lambda: self.change(client, method, request, operation))
+
     def pages(self, client: str, method: str, request: Any, operation: str) -> tuple[Any, ...]:
         """All pages of a list, or an error."""
         found: list[Any] = []
@@ -83,8 +92,25 @@ class Wire:
 
     def instance(self, path: str, operation: str, read: Callable[[Document], Read]) -> Read:
         """What is ``read`` of an instance of the project."""
+        return self._patiently(lambda: self._once(path, {}, operation, read))
+
+    def _once(self, path: str, asked: Mapping[str, str], operation: str, read: Callable[[Document], Read]) -> Read:
         with self._asking(operation):
-            return read(self._written(path, {}))
+            return read(self._written(path, asked))
+
+    def _patiently(self, ask: Callable[[], Read]) -> Read:
+        """What is answered to a request that may be sent again where it is throttled."""
+
+        def sent() -> Read | ThrottledError:
+            try:
+                return ask()
+            except ThrottledError as error:
+                return error
+
+        found = self._throttling.answered(sent, _retry_after)
+        if isinstance(found, ThrottledError):
+            raise found
+        return found
 
     def document(self, url: str, asked: Mapping[str, str], operation: str) -> Document:
         """What is answered at an address of Google's, asked for once on the same session."""
@@ -100,14 +126,14 @@ class Wire:
     ) -> tuple[Read, ...]:
         """What is ``read`` of all pages of a list of instances, or an error; a page is not kept longer than that."""
         found: list[Read] = []
-        with self._asking(operation):
-            following = asked
-            while following:
-                page = self._written(path, following)
+        following = asked
+        while following:
+            page = self._patiently(partial(self._once, path, following, operation, _whole))
+            with self._asking(operation):
                 found.append(read(page))
                 _check_end(found)
                 token = member(page, "nextPageToken", str)
-                following = {**asked, "pageToken": token} if token else {}
+            following = {**asked, "pageToken": token} if token else {}
         return tuple(found)
 
     def _written(self, path: str, asked: Mapping[str, str]) -> Document:
@@ -193,6 +219,17 @@ class Wire:
             raise cloud_error(error, self.call("credentials"), mutating=False) from None
         check_google_credentials(credentials)
         return credentials
+
+
+def _retry_after(answer: object) -> float | None:
+    """The seconds that a throttled answer names, or less than none."""
+    if not isinstance(answer, ThrottledError):
+        return None
+    return -1.0 if answer.retry_after is None else answer.retry_after
+
+
+def _whole(page: Document) -> Document:
+    return page
 
 
 def _check_end(pages: Sized) -> None:

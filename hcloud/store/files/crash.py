@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from hcloud.control.ports import Crash
-from hcloud.errors import UsageError
+from hcloud.errors import UsageError, did_you_mean
 
 VARIABLE = "HYC_CRASH_AT"
 ANY = "*"
@@ -38,6 +38,17 @@ POINTS = (
     "store.state.written",
 )
 """Every point of this package; a test holds them against the source and comes to each."""
+_BY_DEED = {
+    "launch": "begun intent.fsynced answered concluded state.saved journal.trimmed",
+    "terminate": "begun intent.fsynced answered concluded state.saved journal.trimmed",
+    "run": "state.saved seen.saved",
+    "operate": "noted launch begin end",
+    "agent": "copied noticed asked proposed answered",
+    "commit": "looked-up quoted intended refused unanswered answered concluded",
+    "commit.cancel": "agreed intended answered",
+}
+POINTS_ELSEWHERE = tuple(f"{deed}.{step}" for deed, steps in _BY_DEED.items() for step in steps.split())
+"""Those of other packages, by what is being done there."""
 
 
 class CrashAt:
@@ -47,6 +58,9 @@ class CrashAt:
         self._name, _, count = chosen.partition("|")
         if not self._name or not (count or "1").isdecimal() or int(count or "1") < 1:
             raise UsageError(f"{VARIABLE}={chosen}: not a crash point", hint="NAME, or NAME|N for the Nth time")
+        if self._name not in (known := (ANY, *POINTS, *POINTS_ELSEWHERE)):
+            close = did_you_mean(self._name, known)
+            raise UsageError(f"{VARIABLE}={chosen}: not a crash point{close}", hint=f"points: {', '.join(known)}")
         self._at = int(count or "1")
         self._comings: Counter[str] = Counter()
         self._lock = threading.Lock()

@@ -48,6 +48,7 @@ class Disk:
 
 LARGEST = 64 << 20  # ours
 FRESH = ".new"
+_WRITABLE_HINT = "make it writable (mount, ls -ld): in another place hcloud does not know the machines of this state"
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _READ = os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NONBLOCK", 0)
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
@@ -268,4 +269,6 @@ class PrivateDirectory:
 
 def refused(path: Path, done: str, error: OSError) -> HcloudError:
     """What the system says about a file of a state. No InputError, which would say that what is stored is damaged."""
-    return HcloudError(f"{path}: cannot be {done}: {error.strerror or error}", hint=advice_against(error))
+    unchangeable = error.errno in (errno.EROFS, errno.EACCES, errno.EPERM)
+    hint = _WRITABLE_HINT if unchangeable else advice_against(error)
+    return HcloudError(f"{path}: cannot be {done}: {error.strerror or error}", hint=hint)

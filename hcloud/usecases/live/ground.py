@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from hcloud.catalog.book import OnDemandRates, PriceBook
-from hcloud.control.ports import Size
+from hcloud.control.ports import Size, Tell, silent
 from hcloud.errors import StaleError, UsageError, did_you_mean
 from hcloud.live.applying.guards import ChangeApproval
 from hcloud.live.clock import SystemClock
-from hcloud.live.patience import Patience, RetryLimits
+from hcloud.live.patience import LateTell, Patience, RetryLimits
 from hcloud.live.site import Progress, Site
 from hcloud.model.catalog import OfferKey, Provider, PurchaseOption
 from hcloud.model.clouds.known import CLOUDS
@@ -74,7 +74,7 @@ class CloudSelection:
 @dataclass
 class LiveGround:
     """A cloud that was opened, with everything around it; ``beside`` is where files of this machine go, ``where`` the
-    place of the state, told in full."""
+    place of the state, told in full; ``tell`` hears what is waited for."""
 
     loaded: Loaded
     selection: str
@@ -85,6 +85,7 @@ class LiveGround:
     today: date
     beside: Path = Path(".hcloud")
     where: str = ""
+    tell: Tell = silent
 
     @cached_property
     def book(self) -> PriceBook:
@@ -98,7 +99,7 @@ class LiveGround:
 
     def patience(self) -> Patience:
         """Patience for questions that change nothing."""
-        return _asking(self.clock)
+        return _asking(self.clock, self.tell)
 
     def zones(self, instance_type: str) -> tuple[str, ...]:
         """Where a type is sold; asked for until the cloud answers."""
@@ -114,7 +115,7 @@ class LiveGround:
         beginning = State(lineage=lineage or uuid4().hex, project=self.loaded.config.live.project)
         crash = crash_from(os.environ)
         limits = RetryLimits() if progress else RetryLimits(deadline=LOOKING_SECONDS)
-        heard = progress or (lambda step: None)
+        heard = progress or (lambda step: self.tell(step.text, at_once=step.at_once))
         site = Site(self.cloud, self.store, self.clock, stop, heard, crash, limits, beginning=beginning)
         site = replace(site, user_data=partial(user_data, self.loaded))
         in_memory = self.selection.startswith(FAKE)
@@ -249,9 +250,11 @@ def _check_addresses(slots: Sequence[Slot]) -> None:
 
 
 @contextmanager
-def opened(loaded: Loaded, where: CloudSelection, at: datetime) -> Iterator[LiveGround]:
+def opened(
+    loaded: Loaded, where: CloudSelection, at: datetime, note: Callable[[str], object] = lambda text: None
+) -> Iterator[LiveGround]:
     """Open the cloud that the command line or the configuration names; ``at`` is when the verb works: prices are those
-    of its day, and a cloud in memory begins at it.
+    of its day, and a cloud in memory begins at it. ``note`` hears what is waited for where that takes long.
 
     Raises UsageError where none is named, StaleError where it is another account than the configuration's.
     """
@@ -265,12 +268,16 @@ def opened(loaded: Loaded, where: CloudSelection, at: datetime) -> Iterator[Live
     today = at.date()
     settings = _settings(loaded, place, today) if selection != LOCAL else _own_machine(local)
     if not selection.startswith(FAKE):
-        cloud = connect(selection, settings)
-        _check_account(loaded, cloud)
-        yield LiveGround(loaded, selection, place, cloud, store, SystemClock(), today, _beside(local), _in_full(local))
+        clock = SystemClock()
+        tell = LateTell(clock, note)
+        cloud = connect(selection, replace(settings, tell=tell))
+        _check_account(loaded, cloud, _asking(clock, tell))
+        kept = _beside(local), _in_full(local)
+        yield LiveGround(loaded, selection, place, cloud, store, clock, today, *kept, tell)
         return
     memory = _in_memory((loaded, selection, place), settings, _beside(local), at)
-    yield LiveGround(loaded, selection, place, memory, store, memory.clock, today, _beside(local), _in_full(local))
+    there = memory, store, memory.clock, today, _beside(local), _in_full(local)
+    yield LiveGround(loaded, selection, place, *there, LateTell(memory.clock, note))
 
 
 def _in_memory(
@@ -372,15 +379,15 @@ def market_of(loaded: Loaded, place: CloudRegion) -> Loaded:
     return replace(loaded, config=loaded.config.model_copy(update={"markets": (only,)}))
 
 
-def _asking(clock: Clock) -> Patience:
-    return Patience(clock, RetryLimits(deadline=LOOKING_SECONDS), lambda: False)
+def _asking(clock: Clock, tell: Tell) -> Patience:
+    return Patience(clock, RetryLimits(deadline=LOOKING_SECONDS), lambda: False, tell)
 
 
-def _check_account(loaded: Loaded, cloud: Cloud) -> None:
+def _check_account(loaded: Loaded, cloud: Cloud, patience: Patience) -> None:
     wanted = loaded.config.live.account
     if wanted is None:
         return
-    scope = _asking(SystemClock()).ask(cloud.scope)
+    scope = patience.ask(cloud.scope)
     if scope.account != wanted:
         raise StaleError(
             f"live.account is {wanted}, and these credentials belong to {scope.account}",

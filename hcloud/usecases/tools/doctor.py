@@ -10,6 +10,7 @@ import platform
 import sys
 from collections.abc import Callable, Iterator
 from datetime import date
+from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -184,7 +185,7 @@ NEEDED = ("credentials", "machines")
 def examine_cloud(ground: LiveGround) -> Iterator[CheckResult]:
     """Checks that only read; where the credentials do not hold, nothing after them is asked."""
     try:
-        scope = ground.cloud.scope()
+        scope = ground.patience().ask(ground.cloud.scope)
     except HcloudError as error:
         yield _failed("credentials", error, "plan --cloud, apply, commit and everything else on this cloud")
         yield _clock(ground)
@@ -226,12 +227,12 @@ def _failed(name: str, error: HcloudError, without: str) -> CheckResult:
 
 
 def _machines(ground: LiveGround) -> str:
-    seen = [m for m in ground.cloud.machines("") if m.state.is_live]
+    seen = [m for m in ground.patience().ask(lambda: ground.cloud.machines("")) if m.state.is_live]
     return f"{len(seen)} with an hcloud tag are visible"
 
 
 def _commitments(ground: LiveGround) -> str:
-    held = [c for c in ground.cloud.commitments() if c.state in ("active", "pending", "queued")]
+    held = [c for c in ground.patience().ask(ground.cloud.commitments) if c.state in ("active", "pending", "queued")]
     return f"{len(held)} held"
 
 
@@ -240,7 +241,8 @@ def _quotas(ground: LiveGround) -> Iterator[CheckResult]:
     seen: dict[str, Quota] = {}
     for name in types:
         try:
-            seen |= {quota.name: quota for quota in ground.cloud.quotas(name)}
+            quotas = ground.patience().ask(partial(ground.cloud.quotas, name))
+            seen |= {quota.name: quota for quota in quotas}
         except HcloudError as error:
             yield _failed("quotas", error, "no warning before 'apply' that a quota will stop it")
             return

@@ -95,10 +95,12 @@ def test_doctor_says_what_is_missing_and_what_that_keeps_from_working(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    rules = "rules: [{on: machines, answer: denied}, {on: commitments, answer: denied}]\n"
+    once = "{on: scope, answer: throttled, first: 2, retry_after: 0}"  # asked again, as other verbs do
+    rules = f"rules: [{once}, {{on: machines, answer: denied}}, {{on: commitments, answer: denied}}]\n"
     Path("faults.yaml").write_text(rules, encoding="utf-8")
     assert run(["doctor", "--cloud", "fake:faults.yaml", "--json"]) == 1
     checks = {c["name"]: c for c in json.loads(capsys.readouterr().out)["checks"]}
+    assert checks["credentials"]["status"] == "ok"
     assert checks["machines"]["status"] == "error"
     assert "no 'plan --cloud' and no 'apply'" in checks["machines"]["details"][0]
     assert checks["commitments"]["status"] == "warning"

@@ -53,7 +53,7 @@ def test_the_local_engine_on_a_cloud_is_refused_before_credentials_are_asked_for
     for name in ("AWS_ACCESS_KEY_ID", "AWS_PROFILE", "GOOGLE_APPLICATION_CREDENTIALS", "AZURE_TENANT_ID"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HYC_LIVE__ACCOUNT", "5c1f0000-0000-4000-8000-000000000001")
-    monkeypatch.setattr("hcloud.usecases.live.ground._check_account", lambda loaded, found: None)
+    monkeypatch.setattr("hcloud.usecases.live.ground._check_account", lambda *given: None)
     monkeypatch.setattr(MemoryCloud, "scope", lambda self: pytest.fail("the cloud was asked"))
     assert run(["operate", "jobs.csv", "--cloud", cloud]) == 64
     said = " ".join(capsys.readouterr().err.split())

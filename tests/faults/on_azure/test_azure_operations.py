@@ -11,11 +11,13 @@ from contract.rigs.azure import AzureRig
 from hcloud.errors import (
     NoCapacityError,
     QuotaError,
+    ThrottledError,
     UnknownOutcomeError,
 )
 from hcloud.fake.azure.operations import Style
 from hcloud.model.holdings.live import TAG_LINEAGE, MachineState
 from hcloud.providers.azure.provider import AzureCloud
+from hcloud.providers.throttled import AGAIN_SECONDS
 from on_azure.life import LAUNCH, POLL, DeadlyClock, Killed, ids, launched, nothing_is_left
 
 # N4
@@ -197,3 +199,21 @@ def test_E3_a_limit_is_told_with_what_is_needed_and_allowed(rig: AzureRig) -> No
     with pytest.raises(QuotaError, match=r"standardDSv5Family.*Limit: 8.*Required: 12"):
         rig.cloud().launch(order(rig))
     assert nothing_is_left(rig)
+
+
+def test_D2_machines_are_ended_where_most_requests_are_throttled(rig: AzureRig) -> None:
+    """Every request of it would have to succeed at a time, were all begun anew by each that is throttled."""
+    cloud, made = rig.cloud(), launched(rig)
+    rig.fault("throttled", probability=0.5)
+    cloud.terminate(made)
+    assert nothing_is_left(rig)
+
+
+def test_D3_nothing_but_throttling_is_left_to_whoever_asked(rig: AzureRig) -> None:
+    cloud, began = rig.cloud(), rig.fake.clock.now()
+    rig.fault("throttled")
+    for _ in range(5):
+        with pytest.raises(ThrottledError):
+            cloud.machines(LINEAGE)
+    assert rig.fake.clock.now() - began <= AGAIN_SECONDS
+    assert len(rig.requests()) <= 20

@@ -19,12 +19,15 @@ from states import AT, LINEAGE, BrokenDisk, a_conclusion, a_state, an_end, an_in
 
 import hcloud.store
 from hcloud.errors import FileError, HcloudError, UsageError
+from hcloud.live.applying import crash_points as applying
+from hcloud.live.operating import crash_points as operating
 from hcloud.model.holdings.state import Intent, IntentResult, State
-from hcloud.store.files.crash import KILLED_EXIT, POINTS, CrashAt, crash_from, go_on
+from hcloud.store.files.crash import KILLED_EXIT, POINTS, POINTS_ELSEWHERE, CrashAt, crash_from, go_on
 from hcloud.store.files.place import UnsyncedError
 from hcloud.store.states.in_directory import FileStateStore
 from hcloud.store.sweep_rows import SweepRow, open_rows
 from hcloud.usecases.live.decide import append
+from hcloud.usecases.live.operating import agents
 
 IN_A_BUCKET = {"store.object.put", "store.object.deleted"}
 
@@ -86,15 +89,21 @@ def check_nothing_is_forgotten(run: dict[str, Any]) -> None:
 # ---- crash points by name
 
 
-@pytest.mark.parametrize("chosen", ["", "|2", "name|", "name|0", "name|-1", "name|x"])
+@pytest.mark.parametrize("chosen", ["", "|2", "run.state.saved|", "*|0", "*|-1", "*|x", "run.state.save"])
 def test_a_crash_point_that_is_none_is_refused(chosen: str) -> None:
     if chosen == "":
         assert crash_from({"HYC_CRASH_AT": ""}) is go_on
-    elif chosen == "name|":
+    elif chosen == "run.state.saved|":
         CrashAt(chosen)
     else:
         with pytest.raises(UsageError, match="not a crash point"):
             crash_from({"HYC_CRASH_AT": chosen})
+
+
+def test_every_crash_point_of_other_packages_is_known() -> None:
+    sources = (Path(hcloud.store.__file__).parents[1] / "live" / "buying").glob("*.py")
+    buying = {n for path in sources for n in re.findall(r'ground\.crash\("([^"]+)"\)', path.read_text("utf-8"))}
+    assert set(POINTS_ELSEWHERE) == applying.NAMES | operating.NAMES | agents.POINTS | buying
 
 
 def test_without_the_variable_crash_points_do_nothing(tmp_path: Path) -> None:
@@ -123,8 +132,8 @@ def run_on(directory: Path, disk: BrokenDisk, asked: list[int]) -> None:
 ADVICE = {
     errno.ENOSPC: "free some space",
     errno.EIO: "check the disk",
-    errno.EACCES: "check the permissions",
-    errno.EROFS: "choose a writable place",
+    errno.EACCES: "make it writable",
+    errno.EROFS: "in another place hcloud does not know the machines",
 }
 
 

@@ -21,7 +21,7 @@ from hcloud.errors import (
     UnknownOutcomeError,
 )
 from hcloud.fake.clock import FakeClock
-from hcloud.live.patience import Patience, RetryLimits, StoppedError
+from hcloud.live.patience import LateTell, Patience, RetryLimits, StoppedError
 
 CALL = Call("aws", "eu-central-1", "launch")
 
@@ -83,6 +83,16 @@ def test_what_is_waited_for_is_said_as_it_is(error: CloudError, why: str) -> Non
 
     assert Patience(FakeClock(0.0, speed=0.0), RetryLimits(), lambda: False, tell).ask(failing(1, error)) == "done"
     assert {text for text in told if text.startswith("waiting")} == {why}
+
+
+def test_a_wait_is_told_when_it_lasts_and_once_a_minute() -> None:
+    told: list[tuple[float, str]] = []
+    clock = FakeClock(0.0, speed=0.0)
+    late = LateTell(clock, lambda text: told.append((clock.now(), text)))
+    throttled = ThrottledError("slow down", CALL)
+    for times in (2, 5, 3):
+        Patience(clock, RetryLimits(), lambda: False, late).ask(failing(times, throttled))
+    assert told == [(4.5, f"{throttled}; hcloud asks again, until 00:05:01 UTC at the latest")]
 
 
 @pytest.mark.parametrize("told", [0.0, 7.0, 30.0, 120.0])

@@ -17,12 +17,20 @@ from rehearsal import SkewedClock
 
 from hcloud.cli import main
 from hcloud.control.operating.records import MachineRecord
-from hcloud.errors import Call, InputError, LockedError, NotFoundError, UnavailableError, UnknownOutcomeError
+from hcloud.errors import (
+    Call,
+    InputError,
+    LockedError,
+    NotFoundError,
+    ThrottledError,
+    UnavailableError,
+    UnknownOutcomeError,
+)
 from hcloud.fake.clock import FakeClock
 from hcloud.fake.faults import FaultKind, FaultPlan, FaultRule
 from hcloud.fake.in_memory.memory import MemoryCloud
 from hcloud.live.operating.loop import OperatingLoop
-from hcloud.live.operating.machines import End, Machines, order_of
+from hcloud.live.operating.machines import End, Machines, NotCertainError, order_of
 from hcloud.live.operating.terms import Rhythm
 from hcloud.live.operating.workers import AtOnce
 from hcloud.live.site import WaitLimits
@@ -414,11 +422,40 @@ def test_an_end_that_a_killed_controller_did_not_note_is_not_waited_for(cloud: s
     assert sum(r.operation == "terminate" for r in there.ledger.requests) == 1
 
 
+@pytest.mark.parametrize("is_known", [True, False])
+def test_an_end_that_was_agreed_to_is_over_when_its_machine_is_not_listed(
+    monkeypatch: pytest.MonkeyPatch, *, is_known: bool
+) -> None:
+    """A look that was throttled after it made a new machine one that may not be listed yet: five minutes of waiting."""
+    there = MemoryCloud("gcp", clock=FakeClock(0.0, 0.0))
+    there.plan_faults(FaultPlan(rules=(FaultRule(on="examine", answer=FaultKind.THROTTLED, calls=(2,)),)))
+    record = MachineRecord(0, there.world.semantics.types[0], PurchaseOption.ON_DEMAND, False, 0.0)
+    record.key, record.zone, record.ordered_at = "a" * 32, there.zones(record.type_name)[0], 0.0
+    order = order_of(record, Owner("b" * 32, "p", "c"), "")
+    made = Machines(there, there.clock, WaitLimits(), Rhythm().settled)
+    launched = made.launch(order).id
+    record.id = launched if is_known else ""
+    with pytest.raises(ThrottledError):
+        made.end(record, order, 1.0)
+    for what in ("examine", "look", "under_key"):
+        monkeypatch.setattr(there, what, lambda asked: ())
+    assert isinstance(made.end(record, order, 2.0), End)
+    with pytest.raises(NotCertainError, match="until 00:05:00 UTC; after that it counts as terminated"):
+        Machines(there, there.clock, WaitLimits(), Rhythm().settled).end(record, order, there.clock.now())
+
+
 def test_a_machine_that_its_cloud_does_not_know_yet_is_ended_all_the_same(tmp_path: Path) -> None:
     """EC2 does not know an id in the first seconds: asked to stop then, hcloud noted an end and left the machine."""
     world = World.of(tmp_path / "j", [job("a", cores=8)], "OdF", 0, plan=FaultPlan(visibility_delay=60.0))
     world.rhythm = replace(world.rhythm, settled=120.0)
     world.run(until=lambda loop: any(machine.id for machine in loop.fold.standing.values()))
     world.asked.append(Asked(0.0, "stop"))
-    world.run()
+    told = set[str]()
+
+    def noted(loop: OperatingLoop) -> bool:
+        told.update(loop.desk.troubles)
+        return False
+
+    world.run(until=noted)
     world.check()
+    assert "end of 0" in told

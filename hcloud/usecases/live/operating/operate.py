@@ -374,7 +374,7 @@ def _terms(here: LiveGround, asked: OperateRequest, origin: LiveOrigin, setup: S
         owner,
         price=here.price,
         least_seconds=here.least_seconds,
-        zones=lambda name: here.loaded.config.live.zones or here.cloud.zones(name),
+        zones=lambda name: here.loaded.config.live.zones or here.zones(name),
         coin=coin,
         vector=vector,
         limits=asked.limits,
