@@ -67,8 +67,8 @@ def cells_of(form: BillFormat, batch: pa.RecordBatch) -> Cells:
     listed = _said(batch.column("list")) if "list" in money else None
     wanted = {**form.texts, **form.money}
     absent = {role: called[0] for role, called in wanted.items() if called and role not in there}
-    sorts = _sorts(form, texts, first)
-    return Cells(codes, sorts, first, start, span, quantity, money, counted, single, listed, absent, _since(batch, rows))
+    sorts, since = _sorts(form, texts, first), _since(batch, rows)
+    return Cells(codes, sorts, first, start, span, quantity, money, counted, single, listed, absent, since)
 
 
 def _since(batch: pa.RecordBatch, rows: int) -> int:

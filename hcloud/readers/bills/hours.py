@@ -47,7 +47,7 @@ class BillHours:
     def _begin_with_use(self, billed: int) -> int:
         """Without corrections of earlier bills, which are none of what ran: what is before the hour from which on the
         months of this one are ``billed``, and what takes use off alone. The hours of more use that are left out."""
-        used: NDArray[np.bool_] = (self.values > 0).any(axis=0)
+        used = np.asarray((self.values > 0).any(axis=0))
         early = 0
         if 0 < billed < self.count and used[billed:].any():
             early, used[:billed] = int(used[:billed].sum()), False

@@ -318,7 +318,8 @@ def _parquet(file: BillFile) -> Iterator[pa.RecordBatch]:
         file.digest = file.source.digest()
         schema = parquet.read_schema(file.source.path)
         texts = [n for n in file.names.values() if n in schema.names and is_text(schema.field(n).type)]
-        coded = [file.names[role] for role in (*file.form.texts, "start", "end", "period") if file.names.get(role) in texts]
+        roles = (*file.form.texts, "start", "end", "period")
+        coded = [file.names[role] for role in roles if file.names.get(role) in texts]
         with parquet.ParquetFile(
             file.source.path, read_dictionary=coded, pre_buffer=False, buffer_size=_PAGE
         ) as stored:
