@@ -40,7 +40,7 @@ from hcloud.store.plan_file import load_plan, plan_document
 from hcloud.store.purchase_file import check_target, save_purchase_plan, sealed
 from hcloud.units import counted, format_span
 from hcloud.usecases.commitments.ground import CommitGround, CommitSelection, opened, place_in
-from hcloud.usecases.live.held import with_held
+from hcloud.usecases.live.held import bought_since, with_held
 
 
 def plan_of(loaded: Loaded, file: Path | None, where: CommitSelection, at: datetime) -> Plan:
@@ -53,7 +53,8 @@ def plan_of(loaded: Loaded, file: Path | None, where: CommitSelection, at: datet
         return make_plan(loaded, at).plan
     with opened(loaded, where, None, at) as ground:
         there, said = with_held(ground.here, at)
-    plan = make_plan(replace(loaded, config=there.config), at).plan
+        since = partial(bought_since, ground.here, at)
+        plan = make_plan(replace(loaded, config=there.config), at, since=since).plan
     return replace(plan, warnings=(*plan.warnings, *said))
 
 
