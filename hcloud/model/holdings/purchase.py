@@ -98,6 +98,11 @@ class CommitmentNeed:
         """Dollars that the plan expects the missing part to cost over its term."""
         return self.wanted.total * self.missing / self.wanted.quantity
 
+    @property
+    def upfront(self) -> Decimal:
+        """The part of that which is due at once."""
+        return self.wanted.upfront * self.missing / self.wanted.quantity
+
 
 @dataclass(frozen=True, slots=True)
 class PurchaseItem:

@@ -139,12 +139,11 @@ def _planned(plan: Plan, asked: PurchasePlanRequest, ground: CommitGround, at: d
     if asked.later:
         _check_queues(coming)
     later = () if asked.later else coming
-    found = None
+    basis = _basis(plan, ground, scope, at)
+    sold = quoted((n for n in missing if n not in (*by_hand, *later)), basis, ground)
+    found = sealed(purchase_plan(sold, held, basis))
     warned: tuple[str, ...] = ()
-    if chosen := [n for n in missing if n not in (*by_hand, *later)]:
-        basis = _basis(plan, ground, scope, at)
-        sold = quoted(chosen, basis, ground)
-        found = sealed(purchase_plan(sold, held, basis))
+    if found.items:
         save_purchase_plan(found, asked.out)
         warned = (
             *said_of_history(plan.history),
@@ -152,7 +151,7 @@ def _planned(plan: Plan, asked: PurchasePlanRequest, ground: CommitGround, at: d
             *repriced(plan, ground.here.book),
         )
     left = {"begins later": later, "bought in the cloud's console": by_hand}
-    way = reconciled(plan, here, left, () if found is None else found.items, at)
+    way = reconciled(plan, here, left, found.items, at)
     standing = expiring(held, at), unplanned(plan, held, at)
     return PlannedPurchases(found, later, by_hand, elsewhere, *standing, way, warned)
 
