@@ -69,7 +69,7 @@ def recommend(loaded: Loaded, file: Path | None, where: CommitSelection, at: dat
             others = bought_for_others(plan, ground.live.history())
     needs = tuple(
         n
-        for n in still_to_buy(plan, held, at, others)
+        for n in still_to_buy(plan, held, at, others, scope)
         if scope is None or (n.wanted.cloud, n.wanted.region) == (scope.cloud, scope.region)
     )
     terms = exit_terms()
@@ -130,7 +130,7 @@ def plan_purchases(
 def _planned(plan: Plan, asked: PurchasePlanRequest, ground: CommitGround, at: datetime) -> PlannedPurchases:
     _check_settled(ground)
     scope, held = ground.live.ask(ground.cloud.scope), ground.live.ask(ground.cloud.commitments)
-    needs = still_to_buy(plan, held, at, bought_for_others(plan, ground.live.history()))
+    needs = still_to_buy(plan, held, at, bought_for_others(plan, ground.live.history()), scope)
     here = tuple(n for n in needs if _is_in(n, scope))
     elsewhere = tuple(sorted({f"{n.wanted.cloud} {n.wanted.region}" for n in needs if not _is_in(n, scope)}))
     missing = [n for n in here if n.missing]
