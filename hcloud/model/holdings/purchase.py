@@ -8,6 +8,7 @@ from decimal import Decimal
 from enum import StrEnum
 
 from hcloud.model.catalog import Payment, PurchaseOption, special_in
+from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.holdings.live import Commitment, CommitmentQuote, Scope
 from hcloud.units import HOURS_PER_YEAR
 
@@ -89,9 +90,9 @@ class CommitmentNeed:
         return max(self.wanted.quantity - self.held, Decimal(0))
 
     @property
-    def by_hand(self) -> str:
-        """The system and tenancy for which hcloud buys nothing of its kind; empty for what it buys."""
-        return self.wanted.option.bound_to(self.wanted.special)
+    def by_hand(self) -> bool:
+        """Whether it is left to a person in the cloud's console."""
+        return CLOUDS[self.wanted.cloud].is_by_hand(self.wanted.option, self.wanted.special)
 
     @property
     def expected(self) -> Decimal:

@@ -95,10 +95,7 @@ def _warnings(loaded: Loaded, plan: Plan, needs: tuple[CommitmentNeed, ...], at:
     if derived := sorted({n.wanted.address for n in needs if n.wanted.derived}):
         found.append(f"derived, not published: the price of {', '.join(derived[:3])}")
     if other := sorted({n.wanted.address for n in needs if n.missing and n.by_hand}):
-        found.append(
-            f"hcloud buys reserved instances of Linux on shared hardware only, not {', '.join(other[:3])}: buy those"
-            " in the cloud's console"
-        )
+        found.append(f"hcloud does not buy {', '.join(other[:3])}: buy those in the cloud's console")
     return found
 
 

@@ -55,7 +55,8 @@ def _needs_table(needs: Sequence[CommitmentNeed]) -> Figures:
 def _what(need: CommitmentNeed) -> str:
     w = need.wanted
     begins = f" from {w.starts:%Y-%m-%d}" if w.starts else ""
-    return _named(f"{w.instance_type}{need.by_hand.replace('/', ' ')}", w.option, w.term_years, w.payment) + begins
+    special = w.option.bound_to(w.special).replace("/", " ")
+    return _named(f"{w.instance_type}{special}", w.option, w.term_years, w.payment) + begins
 
 
 def _named(instance_type: str, option: PurchaseOption, years: int, payment: Payment) -> str:
@@ -130,8 +131,8 @@ def show_left_out(found: PlannedPurchases, terminal: Terminal) -> None:
         terminal.note(f"left out: {_what(need)}, which begins later ({_when(need.wanted.cloud)})")
     for need in found.by_hand:
         terminal.note(
-            f"left out: {_quantity(need, need.missing)} {_what(need)} (hcloud buys those of Linux on shared hardware"
-            " only: buy these in the cloud's console)"
+            f"left out: {_quantity(need, need.missing)} {_what(need)} (hcloud does not buy these: buy them in the"
+            " cloud's console)"
         )
     for place in found.elsewhere:
         terminal.note(f"left out: purchases in {place} (--region)")

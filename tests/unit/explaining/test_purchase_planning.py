@@ -15,6 +15,7 @@ from purchasing import Shop, wanted
 
 from hcloud.errors import EvidenceError, InputError
 from hcloud.model.catalog import OfferKey, Payment, Provider, PurchaseOption
+from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.holdings.live import Commitment, CommitmentOrder, CommitmentQuote, Scope
 from hcloud.model.holdings.purchase import CommitmentNeed, PurchaseConclusion, PurchaseItem, Refund
 from hcloud.model.plans.plan import OWNED, BesideKind, MixLine, Plan
@@ -143,9 +144,18 @@ def test_reserved_instances_of_another_system_are_neither_bought_nor_counted() -
     assert missing(plan(windows), held(RI, 4), held(RI, 3, special="/windows")) == [7]
     assert missing(plan(line(RI, "10")), held(RI, 4), held(RI, 3, special="/windows")) == [6]
     dedicated = wanted("aws", 5, address=f"aws/us-east-1/m5.large/{RI}/dedicated")
-    assert CommitmentNeed(dedicated, Decimal(0)).by_hand == "/dedicated"
+    assert CommitmentNeed(dedicated, Decimal(0)).by_hand
     with pytest.raises(InputError, match="Linux on shared hardware only"):
         check_item(PurchaseItem(dedicated.address, quoted("0.1")))
+
+
+@pytest.mark.parametrize("cloud", ["aws", "gcp", "azure"])
+def test_what_an_api_does_not_sell_is_left_to_the_console(cloud: str) -> None:
+    """One savings plan of Azure had the whole purchase plan refused, reservations too: its API quotes none here."""
+    assert not CommitmentNeed(wanted(cloud), Decimal(0)).by_hand
+    for option in CLOUDS[cloud].console:
+        assert CommitmentNeed(replace(wanted(cloud), option=option), Decimal(0)).by_hand
+    assert bool(CLOUDS[cloud].console) is (cloud != "aws")
 
 
 def test_what_is_owned_for_a_part_of_the_horizon_is_owned_in_full_until_then() -> None:
