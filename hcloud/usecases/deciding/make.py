@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from hcloud.readers.configuration.config import Loaded
-from hcloud.usecases.deciding.billed.basis import BoughtSince
 from hcloud.usecases.deciding.idle_plan import FindIdle
 from hcloud.usecases.deciding.plan import READING, Beside, DecidedPlan, plan_for
 from hcloud.usecases.progress import Progress, part_of, unheard
 from hcloud.usecases.workloads.bills import is_bill_named
 from hcloud.usecases.workloads.sources import open_workload
+
+if TYPE_CHECKING:
+    from hcloud.usecases.deciding.billed.basis import BoughtSince
 
 
 def make_plan(
