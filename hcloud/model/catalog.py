@@ -69,6 +69,11 @@ class PurchaseOption(StrEnum):
         """Which unusual system and tenancy it alone covers where it is bought for this one; empty where none."""
         return special if self.is_of_one_system else ""
 
+    def several_of(self, special: str) -> str:
+        """In words, of a system and tenancy where they are bound to it: ``reserved instances of windows``."""
+        bound = self.bound_to(special).strip("/").replace("/", " ")
+        return f"{self.in_words}s of {bound}" if bound else f"{self.in_words}s"
+
     @property
     def is_spend_based(self) -> bool:
         """Whether the commitment is dollars an hour rather than instances, vCPUs or GiB."""

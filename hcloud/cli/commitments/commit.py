@@ -82,7 +82,7 @@ def plan_(
     """Compare with the account's commitments, get quotes, and write a purchase plan. Buys nothing."""
     from hcloud.store.purchase_file import purchase_document
     from hcloud.usecases.commitments.plan import PurchasePlanRequest, plan_purchases
-    from hcloud.views.commitments.commit import show_planned
+    from hcloud.views.commitments.commit import show_left_out, show_planned
 
     terminal = session(ctx).terminal
     loaded = _allowing(_loaded(where.file), {"max_plan_age": max_plan_age, "max_price_age": max_price_age})
@@ -90,7 +90,8 @@ def plan_(
         found = plan_purchases(
             loaded, PurchasePlanRequest(plan, out, later), _where(where.cloud, where.region, where.state), shown.at
         )
-    if shown.is_document and found.purchases is not None:
+    show_left_out(found, terminal)
+    if shown.is_document:
         terminal.write_json(purchase_document(found.purchases))
     else:
         show_planned(found, str(out), terminal)

@@ -126,9 +126,9 @@ class Purse:
     """The budget while orders are made, since another type than the planned one may cost more."""
 
     def __init__(self, found: ChangeSet, approval: ChangeApproval) -> None:
-        rates = {shape.instance_type: shape.hourly for slot in found.slots for shape in slot.shapes}
+        rates = {(slot.address, shape.instance_type): shape.hourly for slot in found.slots for shape in slot.shapes}
         ordered = [c for c in found.to_do if c.how in (How.LAUNCH, How.REPLACE)]
-        coming = sum((rates[c.instance_type] * c.count for c in ordered), Decimal(0))
+        coming = sum((rates[c.address, c.instance_type] * c.count for c in ordered), Decimal(0))
         ceilings = [approval.ceiling]
         if approval.increase is not None:
             ceilings.append(found.hourly_before + approval.increase)

@@ -50,6 +50,7 @@ AZURE = CloudFacts(
     small_type="Standard_D2s_v5",
     series=("Dsv5",),
     sold=(PurchaseOption.RESERVATION, PurchaseOption.SAVINGS_PLAN),
+    console=(PurchaseOption.SAVINGS_PLAN,),
     seller=Seller(
         "Microsoft",
         "Virtual Machines",

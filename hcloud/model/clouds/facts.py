@@ -56,7 +56,8 @@ class CloudFacts:
     ``account`` is what its account is called in its settings (empty where the credentials say it), with the variables
     that name it; ``place`` the setting that is its region; ``beside`` what its class is given besides the settings.
     ``endpoint`` is asked for the time; ``zones`` are the first names of zones, ``zone`` the pattern of all. ``series``
-    are the families that ``decide`` rents where none is named. ``sold`` are its commitments; ``shows_payment`` says
+    are the families that ``decide`` rents where none is named. ``sold`` are its commitments, ``console`` those
+    of them that are bought there alone (hcloud's part of its API sells none); ``shows_payment`` says
     whether they are told apart by payment, ``covers_licence`` whether they pay for the licence of the system as well,
     ``queues`` whether they can be bought now for a later day.
     """
@@ -85,10 +86,16 @@ class CloudFacts:
     shows_payment: bool = False
     covers_licence: bool = False
     queues: bool = False
+    console: tuple[PurchaseOption, ...] = ()
     karpenter: tuple[str, str] | None = None
     """The API group and kind of what a Karpenter NodePool takes its image and network from."""
     sdk_variables: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """What sends its SDK to a fake at ``{url}``, with credentials for it."""
+
+    def is_by_hand(self, option: PurchaseOption, special: str) -> bool:
+        """Whether ``commit`` leaves a purchase to a person: what the API does not sell, and what is bound to a system
+        or tenancy (clouds are asked for Linux on shared hardware)."""
+        return option in self.console or bool(option.bound_to(special))
 
     @property
     def package(self) -> str:

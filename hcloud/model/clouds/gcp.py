@@ -46,6 +46,7 @@ GCP = CloudFacts(
     small_type="n2-standard-2",
     series=("n2-standard*",),
     sold=(PurchaseOption.COMMITTED_USE, PurchaseOption.FLEXIBLE_COMMITTED_USE),
+    console=(PurchaseOption.FLEXIBLE_COMMITTED_USE,),
     seller=Seller(
         "Google Cloud",
         "Compute Engine",

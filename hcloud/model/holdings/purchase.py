@@ -8,6 +8,7 @@ from decimal import Decimal
 from enum import StrEnum
 
 from hcloud.model.catalog import Payment, PurchaseOption, special_in
+from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.holdings.live import Commitment, CommitmentQuote, Scope
 from hcloud.units import HOURS_PER_YEAR
 
@@ -89,14 +90,19 @@ class CommitmentNeed:
         return max(self.wanted.quantity - self.held, Decimal(0))
 
     @property
-    def by_hand(self) -> str:
-        """The system and tenancy for which hcloud buys nothing of its kind; empty for what it buys."""
-        return self.wanted.option.bound_to(self.wanted.special)
+    def by_hand(self) -> bool:
+        """Whether it is left to a person in the cloud's console."""
+        return CLOUDS[self.wanted.cloud].is_by_hand(self.wanted.option, self.wanted.special)
 
     @property
     def expected(self) -> Decimal:
         """Dollars that the plan expects the missing part to cost over its term."""
         return self.wanted.total * self.missing / self.wanted.quantity
+
+    @property
+    def upfront(self) -> Decimal:
+        """The part of that which is due at once."""
+        return self.wanted.upfront * self.missing / self.wanted.quantity
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 
 from hcloud.model.bill import Bill
+from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.plans.bill_plan import KindPlan
 from hcloud.planning.billed.spread import HOURS_PER_DAY
 from hcloud.units import counted, format_money
@@ -34,13 +35,15 @@ def of_prices(plans: Sequence[KindPlan]) -> Iterator[str]:
 
 
 def by_hand(plans: Sequence[KindPlan]) -> Iterator[str]:
-    """That ``commit`` does not buy what is bound to a system or tenancy."""
-    lines = [line for one in plans for line in one.purchases if line.option.bound_to(line.special)]
+    """That ``commit`` does not buy some of it."""
+    lines = [
+        line for one in plans for line in one.purchases if CLOUDS[line.provider].is_by_hand(line.option, line.special)
+    ]
     if lines:
         dollars = format_money(sum((line.total for line in lines), Decimal(0)))
-        systems = ", ".join(sorted({line.special.strip("/").replace("/", " ") for line in lines}))
+        what = ", ".join(sorted({line.option.several_of(line.special) for line in lines}))
         yield (
-            f"'hcloud commit' does not buy reserved instances of {systems} ({dollars} over their terms): buy those in "
+            f"'hcloud commit' does not buy {what} ({dollars} over their terms): buy those in "
             "the cloud's console, or plan without them (markets.options)"
         )
 

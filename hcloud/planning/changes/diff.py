@@ -51,8 +51,9 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from decimal import Decimal
 
+from hcloud.model.catalog import PurchaseOption
 from hcloud.model.holdings.change import Action, Bar, Base, Change, ChangeSet, How, Observed, Refusal, Slot
-from hcloud.model.holdings.live import Commitment, CommitmentOrder, MachineState
+from hcloud.model.holdings.live import Commitment, CommitmentOrder, Launch, MachineState
 from hcloud.model.holdings.state import Deed, Operating
 from hcloud.planning.changes.digest import observed_digest, signed
 from hcloud.planning.changes.standing import Standing, open_launches, standing, still_there
@@ -86,16 +87,18 @@ class _Draft:
 
     observed: Observed
     terms: DiffInputs
-    rates: Mapping[str, Decimal]
+    rates: Mapping[tuple[str, PurchaseOption], Decimal]
     changes: list[Change] = field(default_factory=list)
     refusals: list[Refusal] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
-    def rate(self, instance_type: str) -> Decimal:
-        return self.rates.get(instance_type, NOTHING)
+    def rate(self, of: Standing | Launch) -> Decimal | None:
+        """Dollars an hour: of a slot that is paid for in the same way, else on demand; None where nobody knows."""
+        known = self.rates.get((of.instance_type, of.option))
+        return self.terms.rates.get(of.instance_type) if known is None else known
 
     def rates_of(self, machines: Sequence[Standing]) -> Decimal:
-        return sum((self.rate(m.instance_type) for m in machines), NOTHING)
+        return sum((self.rate(m) or NOTHING for m in machines), NOTHING)
 
     def refuse(self, bar: Bar, address: str, why: str, machines: Sequence[Standing] = ()) -> None:
         if not machines:
@@ -115,9 +118,7 @@ def changes(slots: Sequence[Slot], observed: Observed, terms: DiffInputs | None 
     """What has to change for ``slots`` to stand, by the truth table above; pure, and the same for the same input."""
     terms = terms or DiffInputs()
     there = standing(observed)
-    named = {s.instance_type for s in there} | {i.order.instance_type for i in observed.open if i.order is not None}
-    rates = {name: terms.rates[name] for name in named if name in terms.rates}
-    rates |= {shape.instance_type: shape.hourly for slot in slots for shape in slot.shapes}
+    rates = {(shape.instance_type, slot.option): shape.hourly for slot in slots for shape in slot.shapes}
     draft = _Draft(observed, terms, rates)
     by_address = {slot.address: slot for slot in slots}
     if _is_blocked(draft):
@@ -140,7 +141,7 @@ def _change_set(draft: _Draft, slots: tuple[Slot, ...], there: tuple[Standing, .
     base = Base(observed.scope, observed.state.lineage, observed.serial, observed_digest(observed))
     before = draft.rates_of(there)
     after = before + sum((c.hourly for c in draft.changes if c.how is not How.SHOW), NOTHING)
-    unpriced = sorted({s.instance_type for s in there if s.instance_type not in draft.rates})
+    unpriced = sorted({s.instance_type for s in there if draft.rate(s) is None})
     found = ChangeSet(
         base=base,
         made=observed.at,
@@ -265,7 +266,7 @@ def _resolve(draft: _Draft, address: str, needed: int) -> int:
         wanted = min(owed, needed)
         when = f"{intent.at:%Y-%m-%d %H:%M:%S} UTC"
         reason = f"ordered at {when} with an unknown outcome: sent again with the same key"
-        more = draft.rate(order.instance_type) * wanted
+        more = (draft.rate(order) or NOTHING) * wanted
         draft.changes.append(
             Change(Action.REPLACE, How.RESOLVE, address, order.instance_type, wanted, more, reason, (), intent.number)
         )

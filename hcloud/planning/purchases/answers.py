@@ -34,10 +34,10 @@ class Holdings:
 
 @dataclass(frozen=True, slots=True)
 class PlannedPurchases:
-    """A purchase plan (None where nothing is left to buy), and what was left out and why: what begins later, what is
-    bought by hand, what is in other places."""
+    """A purchase plan (without items where nothing is left to buy), and what was left out and why: what begins later,
+    what is bought by hand, what is in other places."""
 
-    purchases: PurchasePlan | None
+    purchases: PurchasePlan
     later: tuple[CommitmentNeed, ...]
     by_hand: tuple[CommitmentNeed, ...]
     elsewhere: tuple[str, ...]

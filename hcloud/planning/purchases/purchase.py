@@ -128,9 +128,10 @@ def _kind_in(address: str) -> tuple[str, ...]:
 
 
 def still_to_buy(
-    plan: Plan, held: Iterable[Commitment], at: datetime, others: Collection[str] = ()
+    plan: Plan, held: Iterable[Commitment], at: datetime, others: Collection[str] = (), scope: Scope | None = None
 ) -> tuple[CommitmentNeed, ...]:
-    """Every wanted commitment with what of it is held already.
+    """Every wanted commitment with what of it is held already. What is ``held`` was asked for in the ``scope``: unless
+    it covers all regions it is nothing of what the plan wants or counted as owned in other places.
 
     What the plan counted as owned was used up by the plan itself, of what was there before it; all else that stands in
     the cloud is used up here, in the plan's order, whatever its term: nothing is bought beside it. What is wanted now
@@ -141,11 +142,17 @@ def still_to_buy(
     """
     lots = [_Lot(c, queued_for(c, at), held_quantity(c)) for c in held if is_standing(c, at)]
     lots.sort(key=lambda lot: (lot.begins is not None, lot.begins or at))
-    for pool, quantity in owned_in(plan, at):
+    for pool, quantity in owned_in(plan, at, scope):
         _take((lot for lot in lots if lot.pool == pool and not lot.is_since(plan)), quantity)
     for one in plan.beside:
         _take((lot for lot in lots if lot.is_of(one, others)), one.quantity)
-    return tuple(_needed(one, begins_later(one, at), lots) for one in wanted_of(plan, at))
+    wanted = wanted_of(plan, at)
+    return tuple(_needed(w, begins_later(w, at), lots if _is_in(w.cloud, w, scope) else ()) for w in wanted)
+
+
+def _is_in(cloud: str, of: MixLine | WantedCommitment, scope: Scope | None) -> bool:
+    """Whether it may be what is held in a scope."""
+    return scope is None or of.option.floats or (cloud, of.region) == (scope.cloud, scope.region)
 
 
 @dataclass(slots=True)
@@ -201,10 +208,12 @@ def _take(lots: Iterable[_Lot], quantity: Decimal) -> Decimal:
     return used
 
 
-def owned_in(plan: Plan, at: datetime) -> Iterator[tuple[Pool, Decimal]]:
-    """What the plan counted as owned and is owned still, by what it stands in for."""
+def owned_in(plan: Plan, at: datetime, scope: Scope | None = None) -> Iterator[tuple[Pool, Decimal]]:
+    """What the plan counted as owned in a scope and is owned still, by what it stands in for."""
     for line in plan.mix:
-        if line.is_owned and not line.covers_nothing and not is_over(line, plan, at):
+        if not line.is_owned or not _is_in(line.provider, line, scope):
+            continue
+        if not line.covers_nothing and not is_over(line, plan, at):
             yield pool_of(line), rate(line.hourly_held) if line.option.is_spend_based else line.count
 
 

@@ -93,6 +93,8 @@ class BillSums:
         self.whole_days = HourTable()
         self.low, self.high = NEVER, -1
         """The first hour of any line, and the end of the last one that is no longer than a day."""
+        self.since = NEVER
+        """The hour at which the first month begins that is billed; -1 where a file does not say it."""
         self.spread_rows = 0
 
     def take(self, form: BillFormat, cells: Cells, check: Callable[[Texts], None]) -> None:
@@ -117,6 +119,7 @@ class BillSums:
                 if total:
                     money = self.totals[one].money
                     money[role] = money.get(role, 0) + total
+        self.since = min(self.since, cells.since)
         timed = cells.start[cells.start >= 0]
         self.low = min(self.low, int(timed.min(initial=NEVER)))
         ends = (cells.start + cells.span)[(cells.start >= 0) & (cells.span <= _DAY)]

@@ -34,7 +34,8 @@ class Cells:
     """A batch: ``codes`` says for each row which of ``sorts`` it is, the texts that rows have in common; ``start`` is
     the hour since 1970, -1 for none, ``span`` how many hours the row is of. ``counted`` is false for rows that only
     complete another, ``listed`` true for those with a list cost, be it nothing. ``absent`` names the
-    columns of texts and of money that the file has none of, by role."""
+    columns of texts and of money that the file has none of, by role. ``since`` is the hour at which the first month
+    begins that is billed, -1 where some row does not say it."""
 
     codes: Whole
     sorts: list[tuple[str, ...]]
@@ -47,6 +48,7 @@ class Cells:
     single: NDArray[np.bool_] | None = None
     listed: NDArray[np.bool_] | None = None
     absent: Mapping[str, str] = field(default_factory=dict)
+    since: int = -1
 
 
 def cells_of(form: BillFormat, batch: pa.RecordBatch) -> Cells:
@@ -65,8 +67,15 @@ def cells_of(form: BillFormat, batch: pa.RecordBatch) -> Cells:
     listed = _said(batch.column("list")) if "list" in money else None
     wanted = {**form.texts, **form.money}
     absent = {role: called[0] for role, called in wanted.items() if called and role not in there}
-    sorts = _sorts(form, texts, first)
-    return Cells(codes, sorts, first, start, span, quantity, money, counted, single, listed, absent)
+    sorts, since = _sorts(form, texts, first), _since(batch, rows)
+    return Cells(codes, sorts, first, start, span, quantity, money, counted, single, listed, absent, since)
+
+
+def _since(batch: pa.RecordBatch, rows: int) -> int:
+    try:
+        return int(_hours(batch, "period", rows).min()) if rows else -1
+    except PlaceError:  # no time, or none that is known: nothing is left out for it
+        return -1
 
 
 def _said(column: pa.Array) -> NDArray[np.bool_]:

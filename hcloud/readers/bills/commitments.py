@@ -104,12 +104,12 @@ def _paid_and_used(
     whole, used = _said_to_be_used(of, fees, priced)
     if all(hours.share(t) == 1 or not has(t, t.line.fee) for t in fees):
         return whole, used
-    parts = (priced.of([t], *t.line.fee) * _decimal(hours.share(t)) for t in fees)
+    parts = (_part(priced.of([t], *t.line.fee), hours.share(t)) for t in fees)
     return max(sum(parts, Decimal(0)), used or Decimal(0)), used
 
 
-def _decimal(share: Fraction) -> Decimal:
-    return Decimal(share.numerator) / share.denominator
+def _part(amount: Decimal, share: Fraction) -> Decimal:
+    return amount * share.numerator / share.denominator
 
 
 def _said_to_be_used(of: list[LineTotal], fees: list[LineTotal], priced: PricedLines) -> tuple[Decimal, Decimal | None]:

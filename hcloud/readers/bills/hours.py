@@ -36,7 +36,7 @@ class BillHours:
         below = self.values < 0
         self.corrected = int(np.count_nonzero(self.values < -_NEARLY))
         self.values[below] = 0.0
-        self._begin_with_use()
+        self.early = self._begin_with_use(sums.since - self.first)
         long = sum(float(table.values.sum()) for length, table in there.items() if length >= _DAY)
         self.daily = long > 0 and long * 2 > float(self.values.sum())
         self.spread = any(length > 1 for length in there)
@@ -44,11 +44,17 @@ class BillHours:
         self.missing = missing_hours(self.values.sum(axis=0), gap_days)
         self.finished = finished
 
-    def _begin_with_use(self) -> None:
-        """Without what nothing but corrections of earlier bills comes before: they are none of what ran."""
-        before = int(np.argmax((self.values > 0).any(axis=0))) if self.corrected else 0
+    def _begin_with_use(self, billed: int) -> int:
+        """Without corrections of earlier bills, which are none of what ran: what is before the hour from which on the
+        months of this one are ``billed``, and what takes use off alone. The hours of more use that are left out."""
+        used = np.asarray((self.values > 0).any(axis=0))
+        early = 0
+        if 0 < billed < self.count and used[billed:].any():
+            early, used[:billed] = int(used[:billed].sum()), False
+        before = int(np.argmax(used)) if self.corrected or early else 0
         self.values, self.whole = self.values[:, before:], self.whole[:, before:]
         self.first, self.count = self.first + before, self.count - before
+        return early
 
     def share(self, fee: LineTotal) -> Fraction:
         """The part of a fee that is of hours until the last one of the bill. The fees of a month stand whole in a

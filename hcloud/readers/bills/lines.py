@@ -15,6 +15,8 @@ from hcloud.model.catalog import Payment, Provider, PurchaseOption
 
 Texts = Mapping[str, str]
 """The cells that lines have in common, by what they are for; empty where the file has none."""
+NET = "net "
+"""How the role of a column of costs after discounts begins; that of the same before discounts follows."""
 
 
 class Stream(StrEnum):
@@ -85,7 +87,7 @@ class BillFormat:
     ``identity`` are the columns that tell a line from all others, ``resource`` names the machine of a line that may be
     of a day, ``maps`` the keys that are read of columns that hold several values, and ``nested`` columns that
     ``expand`` makes lines of, or with ``numbers`` amounts. A line without an end is of ``span`` hours. ``paths`` says
-    where a role stands in files of a JSON object a line.
+    where a role stands in files of a JSON object a line, ``period`` from when on the invoice of a line is.
     """
 
     name: str
@@ -106,6 +108,7 @@ class BillFormat:
     expand: Callable[[pa.RecordBatch], pa.RecordBatch] | None = None
     span: int = 1
     paths: Mapping[str, str] = field(default_factory=dict)
+    period: tuple[str, ...] = ()
 
 
 def plain(name: str) -> str:
@@ -118,6 +121,8 @@ def moment(text: str) -> datetime | None:
     text = text.strip().removesuffix(" UTC")
     if not text:
         return None
+    if len(text) == len("202610") and text.isdecimal():
+        text = f"{text}01"
     if text[2:3] == "/" and text[5:6] == "/":
         month, day, rest = text[:2], text[3:5], text[6:]
         text = f"{rest[:4]}-{month}-{day}{rest[4:]}"

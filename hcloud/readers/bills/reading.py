@@ -41,6 +41,8 @@ def read_bill(path: Path, options: BillOptions | None = None, progress: Progress
         raise _as_of_folder(error, path, found) from error
     seen = SeenLines(sum(file.source.size for file in files), priced=_are_priced(files))
     read = _BillRead(rates).of(files, seen, progress)
+    if [file for file in files if file.drop_zero_costs()]:
+        read = _BillRead(rates).of(files, None, progress)
     if shared := seen.shared():
         if seen.sampled:
             shared = _every_line(files).shared()

@@ -171,6 +171,8 @@ def _said(sums: BillSums, hours: BillHours) -> dict[str, int]:
     if hours.spread:
         told = "lines of more than an hour, spread evenly over their hours"
         said[told] = sums.spread_rows
+    if hours.early:
+        said["hours before the first billed month (corrections: their dollars count, their hours do not)"] = hours.early
     apart = [t for t in sums.totals if t.line.kind is LineKind.DISCOUNT and t.line.usage is None]
     if any(t.money.get("cost") for t in apart):
         told = "lines of discounts (in the total alone: what usage paid and saved is before them)"

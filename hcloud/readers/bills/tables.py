@@ -20,7 +20,7 @@ from hcloud.address_space import is_bounded
 from hcloud.errors import InputError, Problem
 from hcloud.model.json_text import parsed
 from hcloud.readers.bills.formats.spelling import spelled
-from hcloud.readers.bills.lines import BillFormat, PlaceError, plain
+from hcloud.readers.bills.lines import NET, BillFormat, PlaceError, plain
 from hcloud.readers.bills.money import AmountError, numbers_of
 from hcloud.readers.bills.stored import column_at, is_text
 from hcloud.readers.bills.twice import IDENTITY, OWNER
@@ -37,6 +37,7 @@ _PAGE = 1 << 16
 _NULLS = ["", "NULL", "null", "Null", "None"]
 _ROW = re.compile(r"Row #(\d+): ?")
 _WIDEST = 4096
+_ZERO, _FILLED = 1, 2
 CUT = "files that end without a newline (the last line may be cut off)"
 _OWNERS = frozenset(
     {
@@ -65,6 +66,8 @@ class BillFile:
     share: float = 0.0
     digest: str = ""
     said: dict[str, int] = field(default_factory=dict)
+    stated: dict[str, int] = field(default_factory=dict)
+    """What columns of costs, before and after discounts, say (see :func:`_stated`), by role."""
 
     @property
     def name(self) -> str:
@@ -75,6 +78,19 @@ class BillFile:
     def kind(self) -> str:
         """How its lines are stored."""
         return {JSON: "json", "": "parquet"}.get(self.delimiter, "csv")
+
+    def drop_zero_costs(self) -> bool:
+        """Read no costs after discounts any more where all are 0 and those before discounts are not: an export or a
+        table has filled in what it does not know. Whether there were such."""
+        dropped = [role for role, of in _net(self).items() if (self._said(role), self._said(of)) == (_ZERO, _FILLED)]
+        for role in dropped:
+            told = f"files whose column {self.names[role]} is 0 throughout: costs are taken before discounts"
+            self.said[told] = 1
+        self.names = {role: name for role, name in self.names.items() if role not in dropped}
+        return bool(dropped)
+
+    def _said(self, role: str) -> int:
+        return self.stated.get(role, 0)
 
     def error_at(self, row: int, column: str, value: str, allowed: str) -> InputError:
         """An error of a cell: its line, or row in Parquet, from 1, and the name of its column in the file."""
@@ -166,6 +182,7 @@ def _wanted(form: BillFormat) -> dict[str, tuple[str, ...]]:
         **form.numbers,
         "start": form.start,
         "end": form.end,
+        "period": form.period,
         "resource": form.resource,
     }
     for number, name in enumerate(form.quantity, 1):
@@ -176,9 +193,26 @@ def _wanted(form: BillFormat) -> dict[str, tuple[str, ...]]:
 def batches(file: BillFile) -> Iterator[pa.RecordBatch]:
     """The lines in batches, each column named by its role."""
     read = {"parquet": _parquet, "json": _json_lines, "csv": _delimited}[file.kind]
+    costs = {role for pair in _net(file).items() for role in pair}
     for batch in read(file):
         whole = _as_one(batch)
+        for role in costs:
+            if file.stated.get(role) != _FILLED:
+                file.stated[role] = max(file.stated.get(role, 0), _stated(whole.column(role)))
         yield whole if file.form.expand is None else file.form.expand(whole)
+
+
+def _net(file: BillFile) -> dict[str, str]:
+    """The roles of costs after discounts that a file has, each with that of the same before discounts."""
+    names = file.names
+    return {role: of for role in names if (of := role.removeprefix(NET)) != role and of in names}
+
+
+def _stated(column: pa.Array) -> int:
+    """0 for a column that is empty, _ZERO for one that says nothing but 0, _FILLED for others."""
+    is_text = pa.types.is_string(column.type)
+    filled = pc.match_substring_regex(column, "[1-9]") if is_text else pc.not_equal(column, 0)
+    return _FILLED if pc.any(filled).as_py() else _ZERO if pc.any(column.is_valid()).as_py() else 0
 
 
 def _as_one(batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -284,7 +318,8 @@ def _parquet(file: BillFile) -> Iterator[pa.RecordBatch]:
         file.digest = file.source.digest()
         schema = parquet.read_schema(file.source.path)
         texts = [n for n in file.names.values() if n in schema.names and is_text(schema.field(n).type)]
-        coded = [file.names[role] for role in (*file.form.texts, "start", "end") if file.names.get(role) in texts]
+        roles = (*file.form.texts, "start", "end", "period")
+        coded = [file.names[role] for role in roles if file.names.get(role) in texts]
         with parquet.ParquetFile(
             file.source.path, read_dictionary=coded, pre_buffer=False, buffer_size=_PAGE
         ) as stored:

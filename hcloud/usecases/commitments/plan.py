@@ -40,7 +40,7 @@ from hcloud.store.plan_file import load_plan, plan_document
 from hcloud.store.purchase_file import check_target, save_purchase_plan, sealed
 from hcloud.units import counted, format_span
 from hcloud.usecases.commitments.ground import CommitGround, CommitSelection, opened, place_in
-from hcloud.usecases.live.held import with_held
+from hcloud.usecases.live.held import bought_since, with_held
 
 
 def plan_of(loaded: Loaded, file: Path | None, where: CommitSelection, at: datetime) -> Plan:
@@ -53,7 +53,8 @@ def plan_of(loaded: Loaded, file: Path | None, where: CommitSelection, at: datet
         return make_plan(loaded, at).plan
     with opened(loaded, where, None, at) as ground:
         there, said = with_held(ground.here, at)
-    plan = make_plan(replace(loaded, config=there.config), at).plan
+        since = partial(bought_since, ground.here, at)
+        plan = make_plan(replace(loaded, config=there.config), at, since=since).plan
     return replace(plan, warnings=(*plan.warnings, *said))
 
 
@@ -68,7 +69,7 @@ def recommend(loaded: Loaded, file: Path | None, where: CommitSelection, at: dat
             others = bought_for_others(plan, ground.live.history())
     needs = tuple(
         n
-        for n in still_to_buy(plan, held, at, others)
+        for n in still_to_buy(plan, held, at, others, scope)
         if scope is None or (n.wanted.cloud, n.wanted.region) == (scope.cloud, scope.region)
     )
     terms = exit_terms()
@@ -94,10 +95,7 @@ def _warnings(loaded: Loaded, plan: Plan, needs: tuple[CommitmentNeed, ...], at:
     if derived := sorted({n.wanted.address for n in needs if n.wanted.derived}):
         found.append(f"derived, not published: the price of {', '.join(derived[:3])}")
     if other := sorted({n.wanted.address for n in needs if n.missing and n.by_hand}):
-        found.append(
-            f"hcloud buys reserved instances of Linux on shared hardware only, not {', '.join(other[:3])}: buy those"
-            " in the cloud's console"
-        )
+        found.append(f"hcloud does not buy {', '.join(other[:3])}: buy those in the cloud's console")
     return found
 
 
@@ -129,7 +127,7 @@ def plan_purchases(
 def _planned(plan: Plan, asked: PurchasePlanRequest, ground: CommitGround, at: datetime) -> PlannedPurchases:
     _check_settled(ground)
     scope, held = ground.live.ask(ground.cloud.scope), ground.live.ask(ground.cloud.commitments)
-    needs = still_to_buy(plan, held, at, bought_for_others(plan, ground.live.history()))
+    needs = still_to_buy(plan, held, at, bought_for_others(plan, ground.live.history()), scope)
     here = tuple(n for n in needs if _is_in(n, scope))
     elsewhere = tuple(sorted({f"{n.wanted.cloud} {n.wanted.region}" for n in needs if not _is_in(n, scope)}))
     missing = [n for n in here if n.missing]
@@ -138,12 +136,11 @@ def _planned(plan: Plan, asked: PurchasePlanRequest, ground: CommitGround, at: d
     if asked.later:
         _check_queues(coming)
     later = () if asked.later else coming
-    found = None
+    basis = _basis(plan, ground, scope, at)
+    sold = quoted((n for n in missing if n not in (*by_hand, *later)), basis, ground)
+    found = sealed(purchase_plan(sold, held, basis))
     warned: tuple[str, ...] = ()
-    if chosen := [n for n in missing if n not in (*by_hand, *later)]:
-        basis = _basis(plan, ground, scope, at)
-        sold = quoted(chosen, basis, ground)
-        found = sealed(purchase_plan(sold, held, basis))
+    if found.items:
         save_purchase_plan(found, asked.out)
         warned = (
             *said_of_history(plan.history),
@@ -151,7 +148,7 @@ def _planned(plan: Plan, asked: PurchasePlanRequest, ground: CommitGround, at: d
             *repriced(plan, ground.here.book),
         )
     left = {"begins later": later, "bought in the cloud's console": by_hand}
-    way = reconciled(plan, here, left, () if found is None else found.items, at)
+    way = reconciled(plan, here, left, found.items, at)
     standing = expiring(held, at), unplanned(plan, held, at)
     return PlannedPurchases(found, later, by_hand, elsewhere, *standing, way, warned)
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
+from functools import partial
 
 from hcloud.errors import UsageError
 from hcloud.model.holdings.change import ChangeSet
@@ -17,7 +18,7 @@ from hcloud.units import rate
 from hcloud.usecases.deciding.idle_plan import FindIdle
 from hcloud.usecases.deciding.make import make_plan
 from hcloud.usecases.live.ground import LiveGround, local_types
-from hcloud.usecases.live.held import with_held
+from hcloud.usecases.live.held import bought_since, with_held
 from hcloud.usecases.progress import Progress, unheard
 
 
@@ -72,7 +73,7 @@ def check_startable(plan: Plan, ground: LiveGround) -> None:
 
 def _decided(ground: LiveGround, at: datetime, progress: Progress, idle: FindIdle | None) -> Plan:
     loaded, said = with_held(ground, at)
-    plan = make_plan(loaded, at, progress, idle).plan
+    plan = make_plan(loaded, at, progress, idle, partial(bought_since, ground, at)).plan
     return replace(plan, warnings=(*plan.warnings, *said))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from hcloud.readers.configuration.config import Loaded
 from hcloud.usecases.deciding.idle_plan import FindIdle
@@ -11,10 +12,19 @@ from hcloud.usecases.progress import Progress, part_of, unheard
 from hcloud.usecases.workloads.bills import is_bill_named
 from hcloud.usecases.workloads.sources import open_workload
 
+if TYPE_CHECKING:
+    from hcloud.usecases.deciding.billed.basis import BoughtSince
 
-def make_plan(loaded: Loaded, now: datetime, progress: Progress = unheard, idle: FindIdle | None = None) -> DecidedPlan:
+
+def make_plan(
+    loaded: Loaded,
+    now: datetime,
+    progress: Progress = unheard,
+    idle: FindIdle | None = None,
+    since: BoughtSince | None = None,
+) -> DecidedPlan:
     """Read the workload and the prices, decide, simulate where a strategy is asked for, and state the plan; ``idle``
-    finds what services leave idle.
+    finds what services leave idle, ``since`` what was bought since the end of a bill.
 
     Raises InputError for unusable files, UsageError for impossible settings, EvidenceError where a price is missing,
     quarantined or older than allowed.
@@ -22,7 +32,7 @@ def make_plan(loaded: Loaded, now: datetime, progress: Progress = unheard, idle:
     if is_bill_named(loaded):
         from hcloud.usecases.deciding.billed.plan import plan_kind
 
-        return plan_kind(loaded, now, progress)
+        return plan_kind(loaded, now, progress, since)
     simulated = loaded.config.operation.strategy is not None
     read = open_workload(loaded, part_of(progress, 0.0, READING if simulated else 1.0))
     return plan_for(read, loaded, now, progress, Beside(idle=idle))

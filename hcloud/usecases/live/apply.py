@@ -9,7 +9,7 @@ from pathlib import Path
 
 from hcloud.errors import StaleError, UsageError
 from hcloud.live.applying.apply import apply, destroy, ends_of_all
-from hcloud.live.applying.guards import check_true
+from hcloud.live.applying.guards import check_guards, check_true
 from hcloud.live.applying.outcome import ApplyOutcome
 from hcloud.live.site import Progress
 from hcloud.model.catalog import PurchaseOption
@@ -63,6 +63,9 @@ def _check_unchanged(ground: LiveGround, planned: ChangeSet, done: str, hint: st
     config = ground.loaded.config
     if differs := "; ".join([*fleet_differences(config, planned), *ground.launch_differences(planned)]):
         raise StaleError(f"the configuration changed since the plan was made: {differs}; {done}", hint=hint)
+    state = ground.store.load()
+    if state is not None and state.serial != planned.base.serial:
+        return  # applied before, or another was: that is said, not what it would cost once more
     if dearer := "; ".join(_dearer(ground, planned)):
         raise StaleError(f"prices rose since the plan was made: {dearer}; nothing was launched now", hint=AT_TODAYS)
 
@@ -74,6 +77,18 @@ def _dearer(ground: LiveGround, planned: ChangeSet) -> Iterator[str]:
         if (now := ground.price(name, option)) > most:
             rise = f"{float(now / shown - 1):+.1%}" if shown else "it was free"
             yield f"{name} {option} from ${plain(shown)}/h to ${plain(now)}/h ({rise})"
+
+
+def _at_todays(ground: LiveGround, planned: ChangeSet) -> ChangeSet:
+    """The same at the spot prices of now where they are higher: budgets hold for what is paid."""
+    spot = {slot.address: slot for slot in planned.slots if slot.option is PurchaseOption.SPOT}
+    rises = (
+        max(ground.price(change.instance_type, PurchaseOption.SPOT) - spot[change.address].hourly, Decimal(0))
+        * change.count
+        for change in planned.to_do
+        if change.address in spot and change.count
+    )
+    return replace(planned, hourly_after=planned.hourly_after + sum(rises, Decimal(0)))
 
 
 def resumed(ground: LiveGround, planned: ChangeSet) -> ChangeSet:
@@ -112,6 +127,7 @@ def carry_out(
     nothing done."""
     check_applicable(ground, found)
     ground.check_prices(found)
+    check_guards(_at_todays(ground, found), ground.approval(ends))
     site = ground.site(progress, stop, found.base.lineage)
     return apply(site, found, ground.approval(ends), ground.terms())
 

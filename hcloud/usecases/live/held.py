@@ -21,21 +21,17 @@ from hcloud.usecases.workloads.bills import is_bill_named
 def with_held(ground: LiveGround, at: datetime) -> tuple[Loaded, tuple[str, ...]]:
     """The configuration with what the cloud says is held as owned, and what should be said about it.
 
-    It stays as it is where a person has stated what is owned there, where a bill says what is held, and where these
-    credentials may not look. What the price book knows no price of cannot be planned with, and is told.
+    It stays as it is where a person has stated what is owned there, where a bill says what is held (see
+    :func:`bought_since`), and where these credentials may not look. What the price book knows no price of cannot be
+    planned with, and is told.
     """
-    loaded, asking = ground.loaded, ground.patience()
+    loaded = ground.loaded
     if is_bill_named(loaded):
-        return loaded, ("what is held is the bill's: 'hcloud commit plan' subtracts what was bought since",)
-    place = (ground.place.provider, ground.place.region)
-    if any((o.provider, o.region) == place for o in loaded.config.owned):
         return loaded, ()
-    try:
-        scope, held = asking.ask(ground.cloud.scope), asking.ask(ground.cloud.commitments)
-    except DeniedError as error:
-        return loaded, (f"existing commitments could not be read and are not counted: {error}",)
-    standing = _standing(ground) if any(map(_names_family, held)) else ()
-    found = tuple(owned_sections([_counted_in(c, ground, standing) for c in held], scope, at))
+    scope, held, denied = _asked(ground)
+    if scope is None:
+        return loaded, denied
+    found = _sections(held, ground, scope, at)
     known = tuple(o for o in found if o.key in ground.book.offers)
     strange = sorted({str(o.key) for o in found if o not in known})
     said = tuple(f"{key} exists in the account, but the price book has no price for it: not counted" for key in strange)
@@ -43,6 +39,35 @@ def with_held(ground: LiveGround, at: datetime) -> tuple[Loaded, tuple[str, ...]
     said += tuple(f"what begins on {day:%Y-%m-%d} is counted as owned from now" for day in sorted(queued))
     config = loaded.config.model_copy(update={"owned": (*loaded.config.owned, *known)})
     return replace(loaded, config=config), said
+
+
+def bought_since(ground: LiveGround, at: datetime, end: datetime) -> tuple[tuple[OwnedSection, ...], tuple[str, ...]]:
+    """What the cloud says was bought since the end of a bill, and what should be said about it."""
+    scope, held, denied = _asked(ground)
+    since = [c for c in held if c.starts is not None and c.starts >= end]
+    said = tuple(
+        f"{c.id} ({c.option.in_words}) was bought since the end of the bill for several kinds of machines and is not "
+        "counted here: 'hcloud commit plan' subtracts it"
+        for c in since
+        if c.option.floats and is_standing(c, at)
+    )
+    return (_sections(since, ground, scope, at) if scope is not None else ()), (*denied, *said)
+
+
+def _asked(ground: LiveGround) -> tuple[Scope | None, Sequence[Commitment], tuple[str, ...]]:
+    """Where, and what the cloud says is held there; no scope where it is not asked, with why where it denies that."""
+    place, asking = (ground.place.provider, ground.place.region), ground.patience()
+    if any((o.provider, o.region) == place for o in ground.loaded.config.owned):
+        return None, (), ()
+    try:
+        return asking.ask(ground.cloud.scope), asking.ask(ground.cloud.commitments), ()
+    except DeniedError as error:
+        return None, (), (f"existing commitments could not be read and are not counted: {error}",)
+
+
+def _sections(held: Sequence[Commitment], ground: LiveGround, scope: Scope, at: datetime) -> tuple[OwnedSection, ...]:
+    standing = _standing(ground) if any(map(_names_family, held)) else ()
+    return tuple(owned_sections([_counted_in(c, ground, standing) for c in held], scope, at))
 
 
 def _names_family(found: Commitment) -> bool:

@@ -43,7 +43,7 @@ def _needs_table(needs: Sequence[CommitmentNeed]) -> Figures:
             _quantity(n, n.wanted.quantity),
             _quantity(n, n.held),
             _quantity(n, n.missing),
-            format_money(n.wanted.upfront * n.missing / n.wanted.quantity),
+            format_money(n.upfront),
             format_money(n.expected),
             "" if n.wanted.break_even is None else f"{float(n.wanted.break_even):.1%}",
         )
@@ -55,7 +55,8 @@ def _needs_table(needs: Sequence[CommitmentNeed]) -> Figures:
 def _what(need: CommitmentNeed) -> str:
     w = need.wanted
     begins = f" from {w.starts:%Y-%m-%d}" if w.starts else ""
-    return _named(f"{w.instance_type}{need.by_hand.replace('/', ' ')}", w.option, w.term_years, w.payment) + begins
+    special = w.option.bound_to(w.special).replace("/", " ")
+    return _named(f"{w.instance_type}{special}", w.option, w.term_years, w.payment) + begins
 
 
 def _named(instance_type: str, option: PurchaseOption, years: int, payment: Payment) -> str:
@@ -123,19 +124,23 @@ def _told(found: Commitment) -> str:
     return f"{found.count or ''} {what}".strip()
 
 
-def show_planned(found: PlannedPurchases, out: str, terminal: Terminal) -> None:
-    """The purchases that a plan file holds now, and what it takes to make them."""
+def show_left_out(found: PlannedPurchases, terminal: Terminal) -> None:
+    """What should be known of a purchase plan, and what is not in it, on stderr beside any form of the result."""
     _show_standing(found.expiring, found.unplanned, found.warnings, terminal)
     for need in found.later:
         terminal.note(f"left out: {_what(need)}, which begins later ({_when(need.wanted.cloud)})")
     for need in found.by_hand:
         terminal.note(
-            f"left out: {_quantity(need, need.missing)} {_what(need)} (hcloud buys those of Linux on shared hardware"
-            " only: buy these in the cloud's console)"
+            f"left out: {_quantity(need, need.missing)} {_what(need)} (hcloud does not buy these: buy them in the"
+            " cloud's console)"
         )
     for place in found.elsewhere:
         terminal.note(f"left out: purchases in {place} (--region)")
-    if found.purchases is None:
+
+
+def show_planned(found: PlannedPurchases, out: str, terminal: Terminal) -> None:
+    """The purchases that a plan file holds now, and what it takes to make them."""
+    if not found.purchases.items:
         left_out = found.later or found.by_hand or found.elsewhere
         why = "" if left_out else ": the account has all planned commitments"
         terminal.show(f"nothing to buy{why}", *map(point, sentences(found.reconciled)))

@@ -23,6 +23,7 @@ class _Need(Part):
     wanted: Annotated[Amount, From("need.wanted.quantity")]
     held: Annotated[Amount, From("need.held")]
     to_buy: Annotated[Amount, From("need.missing")]
+    upfront: Annotated[Cents, From("need.upfront")]
     over_the_term: Annotated[Cents, From("need.expected")]
     break_even: Annotated[Amount | None, From("need.wanted.break_even")]
     starts: Annotated[Moment | None, From("need.wanted.starts")]

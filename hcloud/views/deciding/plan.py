@@ -223,7 +223,7 @@ def _spread_out(plan: Plan) -> list[str]:
     """Which dollars these are: commit, status and changes show others."""
     if not any(line.option.is_commitment for line in plan.mix):
         return []
-    by_hand = [line for line in plan.purchases if line.option.bound_to(line.special)]
+    by_hand = [line for line in plan.purchases if CLOUDS[line.provider].is_by_hand(line.option, line.special)]
     bought = [line for line in plan.purchases if line not in by_hand]
     now = sum((line.total for line in bought if not line.begins_later), Decimal(0))
     queued, later = (
@@ -240,7 +240,7 @@ def _spread_out(plan: Plan) -> list[str]:
 
 def _systems(by_hand: Sequence[MixLine]) -> str:
     """What is bought in a cloud's console alone: ``reserved instances of windows (buy these in the console)``."""
-    of = sorted({f"{m.option.in_words}s of{m.special.replace('/', ' ')}" for m in by_hand})
+    of = sorted({m.option.several_of(m.special) for m in by_hand})
     return f"{', '.join(of)} (buy these in the cloud's console)"
 
 

@@ -82,8 +82,8 @@ def test_what_costs_more_now_than_the_plan_shows_is_not_launched(
     configured(FLEET[:1], limits={"monthly": 300})
     assert run(["plan", "--out", "plan.json"]) == 0
 
-    def priced(hourly: str) -> None:
-        row = f"aws,us-east-1,m5.large,linux,shared,on-demand,,,{hourly},0,2026-11-27,test"
+    def priced(hourly: str, option: str = "on-demand") -> None:
+        row = f"aws,us-east-1,m5.large,linux,shared,{option},,,{hourly},0,2026-11-27,test"
         Path("new.csv").write_text(f"{columns}\n{row}\n", encoding="utf-8")
         assert run(["pricing", "import", "new.csv"]) == 0
         said(capsys)
@@ -94,6 +94,18 @@ def test_what_costs_more_now_than_the_plan_shows_is_not_launched(
     assert not Path(".hcloud/state.json").exists()
     priced("0.09")
     assert run(["apply", "plan.json", "--yes"]) == 0
+    priced("0.296")
+    said(capsys)
+    assert run(["apply", "plan.json", "--yes"]) == 4  # again: it is not its prices that keep it
+    assert "the plan is stale" in said(capsys)[1]
+    priced("0.04", "spot")
+    spot = {"address": "cheap", "instance_type": "m5.large", "count": 2, "option": "spot"}
+    configured([FLEET[0], spot], limits={"hourly": 1.275})
+    assert run(["plan", "--out", "spot.json"]) == 0
+    assert "$1.1840/h -> $1.2640/h" in said(capsys)[0]  # what runs on demand counted at the spot price of its type
+    priced("0.048", "spot")  # by a fifth, which apply allows; the budget does not
+    assert run(["apply", "spot.json", "--yes"]) == 3
+    assert "the machines would cost $1.2800/h" in said(capsys)[1]
 
 
 @pytest.mark.parametrize("verb", ["status", "drift"])

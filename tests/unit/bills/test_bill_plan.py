@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from functools import cache
+from types import SimpleNamespace
 from typing import cast
 
 import numpy as np
@@ -15,13 +16,17 @@ from numpy.typing import NDArray
 from hcloud.errors import UsageError
 from hcloud.model.bill import Bill, BilledCommitment, BilledUsage, CoveredUse, LineKind, LineSum, Service, UsageKind
 from hcloud.model.catalog import OfferKey, Payment, Provider, PurchaseOption
+from hcloud.model.holdings.live import Commitment, Scope
 from hcloud.model.plans.bill_plan import BillPlan, KindPlan
 from hcloud.planning.billed.kinds import kinds_of
 from hcloud.planning.billed.spread import most_uneven
+from hcloud.planning.changes.slots import CloudRegion
 from hcloud.readers.configuration.config import Loaded, MarketSection, load_config
 from hcloud.readers.prices.shipped.bundled import load_bundled
-from hcloud.usecases.deciding.billed.basis import basis_of
+from hcloud.usecases.deciding.billed.basis import basis_of, question_of, with_bought
 from hcloud.usecases.deciding.billed.plan import plan_of
+from hcloud.usecases.live.ground import LiveGround
+from hcloud.usecases.live.held import bought_since
 from hcloud.usecases.workloads.billed import by_kinds
 from hcloud.views.console import Terminal
 from hcloud.views.deciding.bill_plan import show_bill_plan
@@ -477,6 +482,41 @@ def test_markets_that_are_asked_for_leave_out_the_others() -> None:
     assert [k.name for k in planned(made, asked(families=("c*",))).kinds] == ["aws/us-east-1/c5"]
     with pytest.raises(UsageError, match="in the markets that are asked for"):
         planned(made, asked(regions=("eu-west-1",)))
+
+
+def test_what_was_bought_since_the_bill_is_owned_of_the_kind_that_it_covers() -> None:
+    """Reserved instances of Windows were given to the larger Linux of the family, covered nothing there and were bought
+    again; what an account bought since the bill's end was not counted at all."""
+    windows, linux = used("m5.xlarge", 6 * FLAT, os="windows"), used("m5.large", 40 * FLAT)
+    made = by_kinds(bill(windows, linux), load_config(None))
+    basis = basis_of(made, load_config(None), NOW)
+
+    def commitment(name: str, starts: datetime, **more: object) -> Commitment:
+        terms = (PurchaseOption.RESERVED, "", name, 6, 1, Payment.NONE, "active", starts, starts + timedelta(days=365))
+        return replace(Commitment(name, *terms, Decimal(0), Decimal(1), "USD"), **more)  # type: ignore[arg-type]
+
+    since = made.end + timedelta(days=1)
+    there = (
+        commitment("m5.xlarge", since, special="/windows"),
+        commitment("m5.2xlarge", since),
+        commitment("m5.4xlarge", made.end - timedelta(days=1)),  # the bill has it
+        commitment("m5", since, option=PurchaseOption.INSTANCE_SAVINGS_PLAN),  # for which of the two?
+        commitment("", since, id="sp-1", option=COMPUTE_PLAN),
+    )
+    cloud = SimpleNamespace(scope=lambda: Scope("aws", "1", "us-east-1"), commitments=lambda: there)
+    patience, store = SimpleNamespace(ask=lambda what: what()), SimpleNamespace(load=lambda: None)
+    place = CloudRegion(AWS, "us-east-1")
+    ground = SimpleNamespace(
+        loaded=basis.loaded, place=place, cloud=cloud, book=BOOK, store=store, patience=lambda: patience
+    )
+    bought, said = bought_since(cast("LiveGround", ground), NOW, made.end)
+    counted, told = with_bought(basis, bought)
+    owned = {use.kind.label: [o.instance_type for o in question_of(counted, use)[1].config.owned] for use in made.kinds}
+    assert owned == {"m5": ["m5.2xlarge"], "m5.xlarge": ["m5.xlarge"]}
+    assert [text.partition(" was bought")[0] for text in (*said, *told)] == [
+        "sp-1 (compute savings plan)",
+        "aws/us-east-1/m5.4xlarge/ec2-instance-savings-plan-1y-no-upfront",
+    ]
 
 
 @pytest.mark.slow

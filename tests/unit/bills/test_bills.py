@@ -433,6 +433,14 @@ def test_a_correction_of_an_earlier_bill_is_no_hour_of_this_one(tmp_path: Path) 
     assert (bill.start, bill.hours) == (before.start, before.hours)
     assert [used.hours.tolist() for used in bill.usage] == [used.hours.tolist() for used in before.usage]
     assert bill.total == before.total - Decimal("0.663")
+    more = [*lines, earlier.replace(",-1,USD,-0.66", ",1,USD,0.66")]
+    months = ["bill/BillingPeriodStartDate", *["2024-10-01T00:00:00Z"] * len(more)]
+    path.write_text("".join(f"{month},{line}" for month, line in zip(months, [header, *more], strict=True)))
+    bill = read_bill(path)
+    assert (bill.start, bill.hours) == (before.start, before.hours)
+    assert [used.hours.tolist() for used in bill.usage] == [used.hours.tolist() for used in before.usage]
+    assert bill.total == before.total + Decimal("0.663")
+    assert sum(count for told, count in bill.said.items() if "first billed month" in told) == 1
 
 
 def test_a_set_of_machines_may_have_run_at_any_time_of_a_day(tmp_path: Path) -> None:

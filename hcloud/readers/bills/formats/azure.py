@@ -187,6 +187,7 @@ AZURE = BillFormat(
     span=24,
     maps={"info": ("ServiceType", "ImageType", "AHB")},
     expand=_with_list_cost,
+    period=("billingperiodstartdate",),
     required=frozenset({"category", "account", "unit", "charge", "cost", "quantity", "start"}),
     meaning=_meaning,
     label=_label,

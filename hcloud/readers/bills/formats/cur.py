@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from hcloud.model.bill import LineKind, UsageKind
 from hcloud.model.catalog import Payment, Provider, PurchaseOption
 from hcloud.readers.bills.formats.amazon import CAPACITY, PAYMENTS, YEARS, Ran, ran, region_of
-from hcloud.readers.bills.lines import BillFormat, BillLine, NamedCommitment, Stream, Texts, moment_or_none
+from hcloud.readers.bills.lines import NET, BillFormat, BillLine, NamedCommitment, Stream, Texts, moment_or_none
 
 _COMPUTE = frozenset({"AmazonEC2", "AmazonECS", "AmazonEKS", "AWSLambda", "ComputeSavingsPlans"})
 _RI_CLASS = {"standard": PurchaseOption.RESERVED, "convertible": PurchaseOption.CONVERTIBLE}
@@ -142,8 +142,8 @@ def _after_discounts(batch: pa.RecordBatch) -> pa.RecordBatch:
     report has lines of discounts, or these columns, in which lines of discounts are nothing. What a savings plan has
     committed to is before discounts."""
     for role in _NET:
-        if f"net {role}" in batch.schema.names and role in batch.schema.names:
-            net, gross = batch.column(f"net {role}"), batch.column(role)
+        if f"{NET}{role}" in batch.schema.names and role in batch.schema.names:
+            net, gross = batch.column(f"{NET}{role}"), batch.column(role)
             if pa.types.is_string(net.type):
                 net = pc.if_else(pc.equal(net, ""), None, net)
             if net.null_count < len(net):  # the file says it: of a line of discounts nothing is none
@@ -199,11 +199,12 @@ CUR = BillFormat(
         "sp_total": ("savingsplantotalcommitmenttodate",),
         "sp_used": ("savingsplanusedcommitment",),
     },
-    numbers={f"net {role}": names for role, names in _NET.items()},
+    numbers={f"{NET}{role}": names for role, names in _NET.items()},
     expand=_after_discounts,
     quantity=("lineitemusageamount",),
     start=("lineitemusagestartdate",),
     end=("lineitemusageenddate",),
+    period=("billbillingperiodstartdate",),
     required=frozenset({"type", "product", "usage_type", "account", "cost", "quantity", "start"}),
     meaning=_meaning,
     label=_label,

@@ -262,6 +262,7 @@ FOCUS = BillFormat(
     quantity=("consumedquantity", "pricingquantity"),
     start=("chargeperiodstart",),
     end=("chargeperiodend",),
+    period=("billingperiodstart",),
     required=frozenset({"provider", "category", "cost", "start", "service_category"}),
     meaning=_meaning,
     label=_label,

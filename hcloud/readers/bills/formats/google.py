@@ -258,6 +258,7 @@ GOOGLE = BillFormat(
     quantity=("usageamountinpricingunits", "usageamount"),
     start=("usagestarttime",),
     end=("usageendtime",),
+    period=("invoicemonth",),
     required=frozenset({"service", "sku", "cost", "quantity", "start"}),
     meaning=_meaning,
     label=_label,
@@ -283,6 +284,7 @@ GOOGLE = BillFormat(
         "quantity 2": "usage.amount",
         "start": "usage_start_time",
         "end": "usage_end_time",
+        "period": "invoice.month",
         "credits": "credits",
     },
 )

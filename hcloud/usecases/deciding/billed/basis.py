@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
@@ -16,8 +17,12 @@ from hcloud.planning.billed.held import FLOATING, HeldRule, HeldShares, held_of
 from hcloud.planning.billed.kinds import KindUse, MachineKind
 from hcloud.readers.configuration.config import Loaded, MarketSection
 from hcloud.readers.configuration.owned_section import OwnedSection
+from hcloud.units import counted
 from hcloud.usecases.workloads.billed import SHOWN_NAMES, BillOfKinds
 from hcloud.usecases.workloads.sources import open_prices
+
+BoughtSince = Callable[[datetime], tuple[Sequence[OwnedSection], tuple[str, ...]]]
+"""What a cloud says was bought since a moment, and what is said about it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,16 +105,35 @@ def market_of(loaded: Loaded, kind: MachineKind) -> MarketSection | None:
     return base.model_copy(update=own)
 
 
+def with_bought(basis: BillBasis, bought: Sequence[OwnedSection]) -> tuple[BillBasis, tuple[str, ...]]:
+    """The same with what was ``bought`` since as owned where one kind alone can be meant; what is said of the rest."""
+    known = [(section, _covered(section, basis)) for section in bought if section.key in basis.book.offers]
+    owned = (*basis.loaded.config.owned, *(section for section, kinds in known if len(kinds) == 1))
+    said = tuple(
+        f"{section.key} was bought since the end of the bill for one of {counted(len(kinds), 'kind')} and is not "
+        "counted here: 'hcloud commit plan' subtracts it"
+        for section, kinds in known
+        if len(kinds) > 1
+    )
+    config = basis.loaded.config.model_copy(update={"owned": owned})
+    return replace(basis, loaded=replace(basis.loaded, config=config)), said
+
+
 def _bought_since(basis: BillBasis, use: KindUse) -> tuple[OwnedSection, ...]:
-    """What the configuration says is owned beside what the bill says, each by the largest kind that it covers."""
-    return tuple(section for section in basis.loaded.config.owned if _largest_covered(section, basis) is use)
+    """What the configuration says is owned beside what the bill says, each by the largest kind that it covers, before
+    others one with the type that it was bought for."""
+    owned = [(section, _covered(section, basis)) for section in basis.loaded.config.owned]
+    return tuple(s for s, kinds in owned if max(kinds, key=lambda u: s.instance_type in u.sizes, default=None) is use)
 
 
-def _largest_covered(section: OwnedSection, basis: BillBasis) -> KindUse | None:
+def _covered(section: OwnedSection, basis: BillBasis) -> list[KindUse]:
+    """The kinds that a commitment covers, the largest first; one bound to a system and tenancy covers no other."""
     family = basis.book.instance_type(section.provider, section.instance_type).family
     place = (section.provider, section.region, family)
-    found = (use for use in basis.kinds if (use.kind.provider, use.kind.region, use.kind.family) == place)
-    return next(found, None)
+    found = [use for use in basis.kinds if (use.kind.provider, use.kind.region, use.kind.family) == place]
+    if section.option.is_of_one_system:
+        found = [use for use in found if (use.kind.os, use.kind.tenancy) == (section.os, section.tenancy)]
+    return found
 
 
 def _within(section: MarketSection, kind: MachineKind) -> bool:

@@ -26,7 +26,15 @@ from hcloud.planning.fleets.owned import Owned
 from hcloud.readers.bills.options import is_of_bill
 from hcloud.readers.configuration.config import Loaded
 from hcloud.units import HOURS_PER_MONTH, HOURS_PER_YEAR, SECONDS_PER_HOUR, counted, format_money, format_span
-from hcloud.usecases.deciding.billed.basis import BillBasis, basis_of, market_key, market_of, question_of
+from hcloud.usecases.deciding.billed.basis import (
+    BillBasis,
+    BoughtSince,
+    basis_of,
+    market_key,
+    market_of,
+    question_of,
+    with_bought,
+)
 from hcloud.usecases.deciding.billed.together import TogetherKinds, together
 from hcloud.usecases.deciding.plan import Beside, DecidedPlan, compared_for, plan_for
 from hcloud.usecases.progress import Progress, part_of, unheard
@@ -98,9 +106,14 @@ def _priced(
             yield replace(plan, together=(of_all.now, of_all.saved, of_all.held_vcpus))
 
 
-def plan_kind(loaded: Loaded, now: datetime, progress: Progress = unheard) -> DecidedPlan:
-    """The whole plan of the kind of machine that the configuration names, with what a user should know of the bill."""
+def plan_kind(
+    loaded: Loaded, now: datetime, progress: Progress = unheard, since: BoughtSince | None = None
+) -> DecidedPlan:
+    """The whole plan of the kind of machine that the configuration names, with what a user should know of the bill.
+    Of what a cloud says was bought ``since`` its end, what can be this kind's alone counts as owned."""
     basis = basis_of(bill_by_kinds(loaded, progress), loaded, now)
+    there, told = ((), ()) if since is None else since(basis.found.end)
+    basis, uncounted = with_bought(basis, there)
     use = basis.found.named(loaded)
     compared = dict(_compared(basis, now, unheard))  # what is bought for another kind may cover this one too
     joint = together(compared, basis)
@@ -109,7 +122,9 @@ def plan_kind(loaded: Loaded, now: datetime, progress: Progress = unheard) -> De
     said = (*_said(basis, use, basis.found.since(use)), *_endless(basis), *_told_together(use, joint, held))
     bought = {kind: held.get(kind, of.optimum.fleet.holdings) for kind, of in compared.items()}
     beside = tuple(beside_kind(use.kind, basis.held, bought, basis.found.end))
-    return replace(made, plan=replace(made.plan, warnings=(*made.plan.warnings, *said), beside=beside))
+    return replace(
+        made, plan=replace(made.plan, warnings=(*made.plan.warnings, *told, *uncounted, *said), beside=beside)
+    )
 
 
 def _told_together(
