@@ -10,6 +10,7 @@ import pytest
 
 from hcloud.providers.gcp import translate
 from hcloud.providers.gcp.documents import Document, document_of
+from hcloud.providers.gcp.sdk import messages
 
 PLACE = "https://www.googleapis.com/compute/v1/projects/shop/zones/us-central1-a"
 INSTANCE: Document = {
@@ -36,12 +37,12 @@ def taken(instance: Document, parse: Callable[[bytes], Document]) -> object:
 
 
 def as_the_sdk_reads(body: bytes) -> Document:
-    from google.cloud import compute_v1
     from google.protobuf import json_format
 
-    found = compute_v1.Instance()
-    json_format.Parse(body, compute_v1.Instance.pb(found), ignore_unknown_fields=True)
-    read: Document = json.loads(compute_v1.Instance.to_json(found, always_print_fields_with_no_presence=False))
+    instance = messages().Instance
+    found = instance()
+    json_format.Parse(body, instance.pb(found), ignore_unknown_fields=True)
+    read: Document = json.loads(instance.to_json(found, always_print_fields_with_no_presence=False))
     return read
 
 

@@ -32,7 +32,7 @@ JOB_COLUMNS = {"submit": "start_time", "duration": "run time", "cores": "vcpus"}
 
 
 @pytest.fixture(autouse=True)
-def _own_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _own_directory(tmp_path: Path, coarse_steps: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("small.csv").write_text(JOBS, encoding="utf-8")
     Path("part.csv").write_text("submit,duration,cores,gpus\n0,7200,4,0\n60,7200,4,1\n", encoding="utf-8")
@@ -40,7 +40,9 @@ def _own_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def made() -> PlanResult:
-    made = hcloud.plan(TRACE, families="m6i", horizon="1y", now=NOW)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HYC_PLANNING__STEP", "1h")
+        made = hcloud.plan(TRACE, families="m6i", horizon="1y", now=NOW)
     assert isinstance(made, PlanResult)
     return made
 
@@ -301,10 +303,10 @@ def test_it_prints_nothing_and_works_in_threads(capfd: pytest.CaptureFixture[str
 INTERRUPTED = """
 import os, signal, tempfile, threading, time, hcloud, numpy, pandas
 tempfile.tempdir = os.getcwd()
-frame = pandas.DataFrame({"submit": numpy.arange(1_500_000.0), "duration": 60.0})
+frame = pandas.DataFrame({"submit": numpy.arange(300_000.0), "duration": 60.0})
 hcloud.read(frame[:9])
 begun, end = threading.Event(), lambda: os.kill(os.getpid(), signal.SIGINT)
-threading.Timer(0.4, end).start()
+threading.Timer(0.2, end).start()
 try:
     while True:
         hcloud.read(frame)
