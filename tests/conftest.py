@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import fcntl
 import gc
 import os
 import shutil
 import signal
-import sys
 import tempfile
 import threading
-from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -98,27 +95,10 @@ def pytest_collection() -> Generator[None, object, object]:
     """Modules and tests stay to the end: to look through them for what may go took a twelfth of the time."""
     gc.disable()
     try:
-        with _first_alone():
-            return (yield)
+        return (yield)
     finally:
         gc.freeze()
         gc.enable()
-
-
-@contextmanager
-def _first_alone() -> Iterator[None]:
-    """In a fresh copy one worker compiles all modules, for which the others wait: each would take twice as long."""
-    with Path(__file__).open() as own:
-        if _is_fresh():
-            fcntl.flock(own, fcntl.LOCK_EX)
-            if not _is_fresh():
-                fcntl.flock(own, fcntl.LOCK_UN)
-        yield
-
-
-def _is_fresh() -> bool:
-    folders = {path.parent for path in (ROOT / "tests").rglob("test_*.py")}
-    return not sys.dont_write_bytecode and any(not (folder / "__pycache__").is_dir() for folder in folders)
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
