@@ -15,6 +15,7 @@ from building import Built
 
 from hcloud.cli.main import run
 from hcloud.model.workload import Jobs
+from hcloud.research import reproduce as reproducing
 from hcloud.research.page import differences, save_pictures, sections, seeds_of
 from hcloud.research.reproduce import STUDIES, open_bench, reproduce
 from hcloud.research.studies import over_time, report
@@ -133,10 +134,11 @@ def test_what_cannot_be_done_is_said(
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.usefixtures("remembered")
 def test_a_page_is_written_with_its_pictures(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    kept = {key: STUDIES[key] for key in ("applications", "calibration")}
+    kept = {key: reproducing.STUDIES[key] for key in ("applications", "calibration")}
     monkeypatch.setattr("hcloud.research.reproduce.STUDIES", kept)
     out = tmp_path / "new" / "docs"
     texts = set()
