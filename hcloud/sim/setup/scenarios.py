@@ -171,7 +171,7 @@ class _Draws:
         """So many of ``count`` places, by Lemire's way; where there is but one, nothing is drawn."""
         if count == 1:
             return [0] * wanted
-        found, half, least = [], self._half, (_LOW + 1 - count) % count
+        found, half, least = list[int](), self._half, (_LOW + 1 - count) % count
         while len(found) < wanted:
             if half is None:
                 word = self._word()
