@@ -268,6 +268,7 @@ def test_H1_a_lost_state_is_never_a_new_beginning(capsys: pytest.CaptureFixture[
     assert "nothing to change: 6 machines as planned" in said(capsys)[0]
 
 
+@pytest.mark.usefixtures("quick_starts")
 @pytest.mark.parametrize("point", ["terminate.answered", "terminate.state.saved"])
 def test_who_destroys_after_a_crash_is_told_what_became_of_the_machines(
     point: str, capsys: pytest.CaptureFixture[str]
