@@ -62,7 +62,7 @@ def test_studies_of_the_committed_page_come_out_word_by_word(capsys: pytest.Capt
     assert "3 studies as stated, 7 seeds" in capsys.readouterr().err
 
 
-SHORT = 900.0
+SHORT = 600.0
 """Seconds of a scenario."""
 
 
@@ -70,7 +70,7 @@ class ShortBench(StudyBench):
     """Runs less of each scenario, which the claims' figures would notice and the claims do not."""
 
     def jobs(self, case: Case, seed: int) -> Jobs:
-        """Those of a quarter of an hour, in which the load is high."""
+        """Those of ten minutes, in which the load is high."""
         key = (case.scenario, case.mean, case.peak, seed)
         if key not in self._jobs:
             jobs = generated(recipe(case), seed)
