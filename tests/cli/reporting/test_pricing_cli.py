@@ -195,7 +195,8 @@ def test_show_tells_which_price_is_in_quarantine(capsys: Capture, tmp_path: Path
                     "aws,us-east-1,m5a.xlarge,linux,shared,on-demand,0,,0.2,0,2020-01-01,me\n"
                     "aws,us-east-1,m5a.large,linux,shared,on-demand,0,,0.09,0,2026-11-01,me\n")  # fmt: skip
     pricing(capsys, "import", str(path))
-    assert "1 imported price hides a newer bundled one" in pricing(capsys, "list", "--family", "m5a", "--region", "us-east-1")[1]
+    listed = pricing(capsys, "list", "--family", "m5a", "--region", "us-east-1")[1]
+    assert "1 imported price hides a newer bundled one" in listed
     assert "$0.200000/h of 2020-01-01, bundled" in " ".join(pricing(capsys, "show", "m5a.xlarge")[1].split())
     assert "newer bundled" not in pricing(capsys, "show", "m5a.large")[1]
     out, _ = pricing(capsys, "show", "m5a.4xlarge", *NOW)
