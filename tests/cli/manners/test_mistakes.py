@@ -92,7 +92,7 @@ MISSPELT = [
 CONTRADICTIONS = [
     ("status --cloud fake --json -o csv", "--json and --output csv name two forms"),
     ("plan trace.csv --state there", "--state says what is remembered of a cloud, and none is named"),
-    ("plan trace.csv --provider aws --cloud fake:gcp", "the plan is for aws us-east-1"),
+    ("plan trace.csv --family m6i --cloud fake:gcp", "the plan is for aws us-east-1"),
     ("apply --resume --cloud fake", "--resume finishes a plan that was interrupted, and none is named"),
     ("gc --cloud fake --ends 2", "--ends and --yes are of --delete"),
     ("gc --cloud fake -y", "--ends and --yes are of --delete"),
@@ -337,7 +337,7 @@ def full_disk(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     "line",
     [
-        "plan trace.csv --out full/plan.json",
+        "plan trace.csv --family m6i --out full/plan.json",
         "workload show trace.csv --out full/demand.png",
         "workload convert trace.csv --to full/own.csv",
         "classify gzip --save-matrices full/m.json",
