@@ -42,10 +42,13 @@ def absent(wanted: Iterable[T], there: Iterable[T]) -> set[T]:
 
 @runtime_checkable
 class OffersByPlace(Protocol):
-    """Offers that tell where they are for without being made."""
+    """Offers that tell where they are for without being made, and that are made together for a machine."""
 
     def places(self) -> frozenset[tuple[Provider, str]]:
         """Every provider and region with prices."""
+
+    def beside(self, key: OfferKey) -> Mapping[OfferKey, Offer]:
+        """All offers of a key's type, region and operating system."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +89,12 @@ class PriceBook:
         """Every commitment that can cover usage of the same type, place, operating system and tenancy, by key; where an
         offer runs out, the one that applies then follows it."""
         like = on_demand
+        offers = self.offers.beside(like) if isinstance(self.offers, OffersByPlace) else self.offers
         keys = [
             OfferKey(like.provider, like.region, like.instance_type, *term, like.os, like.tenancy, like.zone)
             for term in _TERMS
         ]
-        return tuple(tier for k in keys if (offer := self.offers.get(k)) is not None for tier in offer.tiers)
+        return tuple(tier for k in keys if (offer := offers.get(k)) is not None for tier in offer.tiers)
 
     def select(self, provider: Provider, option: PurchaseOption) -> tuple[Offer, ...]:
         """All offers of one provider and purchase option, by key."""

@@ -198,9 +198,10 @@ class Offer:
     @property
     def term_cost(self) -> Decimal:
         """All dollars paid over the whole term for one instance; raises ValueError where there is no term."""
-        if not self.term_hours:
+        hours = self.term_hours
+        if not hours:
             raise ValueError(f"{self.key} has no term")
-        return self.upfront + self.hourly * self.term_hours
+        return self.upfront + self.hourly * hours
 
 
 @dataclass(frozen=True, slots=True)

@@ -167,18 +167,21 @@ class _Draws:
         """A number in [0, 1)."""
         return (self._word() >> 11) * 2.0**-53
 
-    def place(self, count: int) -> int:
-        """One of so many places, by Lemire's way; where there is but one, nothing is drawn."""
+    def places(self, count: int, wanted: int) -> list[int]:
+        """So many of ``count`` places, by Lemire's way; where there is but one, nothing is drawn."""
         if count == 1:
-            return 0
-        while True:
-            half, self._half = self._half, None
+            return [0] * wanted
+        found, half, least = list[int](), self._half, (_LOW + 1 - count) % count
+        while len(found) < wanted:
             if half is None:
                 word = self._word()
-                half, self._half = word & _LOW, word >> 32
-            found = half * count
-            if (rest := found & _LOW) >= count or rest >= (_LOW + 1 - count) % count:
-                return found >> 32
+                drawn, half = (word & _LOW) * count, word >> 32
+            else:
+                drawn, half = half * count, None
+            if drawn & _LOW >= least:
+                found.append(drawn >> 32)
+        self._half = half
+        return found
 
 
 @dataclass(slots=True)
@@ -208,7 +211,7 @@ class _Generator:
                 self.rows[row][1] = SECONDS + 1.0 + _ENDING * self.draws.random()
         return self.rows
 
-    def _target(self, kind: JobKind, time: float) -> float:
+    def _target(self, kind: int, time: float) -> float:
         return self.wanted[kind][min(int(time), SECONDS)]
 
     def _start(self, time: float, kind: JobKind, cores: int) -> None:
@@ -229,29 +232,24 @@ class _Generator:
         return next((size for size in _SIZES if size >= needed), _SIZES[-1])
 
     def _end_surplus(self, time: float) -> None:
-        for kind in (JobKind.BATCH, JobKind.SERVICE):
-            while self._end_one(kind, time):
-                pass
-
-    def _end_one(self, kind: JobKind, time: float) -> bool:
-        """End the job whose turn it is once the surplus of cores is at least half its size."""
-        running = self.running[kind]
-        if not running:
-            return False
-        if self.turn[kind] is None:
-            places = [self.draws.place(len(running)) for _ in range(_LOOKS)]
-            self.turn[kind] = min(places, key=lambda place: self.rows[running[place]][0])
-        place = self.turn[kind] or 0
-        row = self.rows[running[place]]
-        surplus = self.used[kind] - self._target(kind, time)
-        if surplus < row[2] / 2 or time - row[0] < _SHORTEST:
-            return False
-        row[1] = time
-        self.used[kind] -= row[2]
-        running[place] = running[-1]
-        running.pop()
-        self.turn[kind] = None
-        return True
+        """End jobs of each kind: the one whose turn it is, once the surplus of cores is at least half its size."""
+        rows = self.rows
+        for kind, running in enumerate(self.running):
+            turn, used, target = self.turn[kind], self.used[kind], self._target(kind, time)
+            while running:
+                if turn is None:
+                    places = self.draws.places(len(running), _LOOKS)
+                    begun = [rows[running[place]][0] for place in places]
+                    turn = places[begun.index(min(begun))]
+                row = rows[running[turn]]
+                if used - target < row[2] / 2 or time - row[0] < _SHORTEST:
+                    break
+                row[1] = time
+                used -= row[2]
+                running[turn] = running[-1]
+                running.pop()
+                turn = None
+            self.turn[kind], self.used[kind] = turn, used
 
 
 def _jobs(recipe: Recipe, seed: int, rows: list[list[float]]) -> Jobs:

@@ -216,9 +216,9 @@ def _of_prices(seen: PlanNoteInputs) -> Iterator[str]:
     if oldest is not None and age_days * DAY > seen.loaded.config.prices.warn_age:
         refresh = refresh_command(oldest.provider, oldest.region)
         yield f"the oldest price is {format_age(age_days)}; '{refresh}' fetches today's"
-    if seen.loaded.config.prices.book == "user":
+    if seen.loaded.config.prices.book == "user" and (shipped := bundled_prices(seen.loaded)) is not seen.book:
         compared = (o for m in seen.decision.settings.markets for o in offers_compared(seen.book, m))
-        if hidden := newer_hidden(compared, bundled_prices(seen.loaded).offers):
+        if hidden := newer_hidden(compared, shipped.offers):
             yield hidden
     if age_days < 0:
         yield "the prices are newer than the time the plan is made at (--now)"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from building import Built
 from harvesting import MONDAY, daily, util_csv
 from jsonschema import Draft202012Validator
 
@@ -30,23 +32,43 @@ from hcloud.usecases.harvesting.opened import UseRequest
 from hcloud.usecases.harvesting.planned import usual_jobs
 
 NOW = ("--now", "2026-11-20T12:00:00Z")
-DAYS, DAY = 14, 86_400
+DAYS, DAY = 8, 86_400
 WORDS = ("plan", "trace.csv", "--family", "m5a", "--vcpus", "4", *NOW)
 Capture = pytest.CaptureFixture[str]
 
 
 @pytest.fixture
 def pool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Two weeks of a service that follows the day, one that nobody measured, and batch by day, in the directory."""
+    """The directory with some days of services and batch."""
     monkeypatch.chdir(tmp_path)
-    util_csv(Path("util.csv"), {"web": daily(DAYS, mean=0.3, swing=0.25), "lab": daily(DAYS)})
+    write_pool()
+    return tmp_path
+
+
+def write_pool(days: int = DAYS) -> None:
+    """A service that follows the day, one that nobody measured, and batch by day."""
+    util_csv(Path("util.csv"), {"web": daily(days, mean=0.3, swing=0.25), "lab": daily(days)})
     rows = ["id,submit,duration,cores,memory,kind,app"]
-    for day in range(DAYS):
+    for day in range(days):
         at = MONDAY + day * DAY
         rows += [f"w{day},{at},{DAY},40,160,service,web", f"p{day},{at},{DAY},4,16,service,db"]
         rows += [f"b{day}-{n},{at + 600 * n},5400,1,2,batch,load" for n in range(120)]
     Path("trace.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
-    return tmp_path
+
+
+@pytest.fixture
+def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, built: Built, capsys: Capture) -> Any:
+    """The plan of that directory with its idle hours, beside its screen; made once."""
+
+    def fill(directory: Path) -> None:
+        monkeypatch.chdir(directory)
+        write_pool()
+        assert run([*WORDS, "--util", "util.csv", "--out", "plan.json"]) == 0
+        Path("screen").write_text(capsys.readouterr().out, encoding="utf-8")
+
+    shutil.copytree(built("plan-of-idle-hours", fill), tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    return json.loads(Path("plan.json").read_text(encoding="utf-8"))
 
 
 def told(capsys: Capture, *words: str) -> Any:
@@ -59,8 +81,8 @@ def refused(capsys: Capture, *words: str) -> tuple[int, str]:
     return code, " ".join(capsys.readouterr().err.split())
 
 
-def test_all_that_is_paid_for_is_accounted_for_and_what_is_replayed_was_planned(pool: Path, capsys: Capture) -> None:
-    plain, made = told(capsys), told(capsys, "--util", "util.csv", "--out", "plan.json")
+def test_all_that_is_paid_for_is_accounted_for_and_what_is_replayed_was_planned(made: Any, capsys: Capture) -> None:
+    plain = told(capsys)
     Draft202012Validator(plan_schema()).validate(made)
     assert "harvest" not in plain
     found = {name: Decimal(value) if isinstance(value, str) and name != "jobs" and value.lstrip("-")[:1].isdigit()
@@ -89,7 +111,7 @@ def test_all_that_is_paid_for_is_accounted_for_and_what_is_replayed_was_planned(
     assert len(jobs) - len(left) == found["carried_jobs"]
     work = [float(np.dot(j.cores, j.duration)) for j in (jobs, left)]
     carried = (work[0] - work[1]) / (DAYS * DAY) * 730
-    assert carried == pytest.approx(float(found["carried"]), rel=0.03), "the 13 whole days fill two weeks unevenly"
+    assert carried == pytest.approx(float(found["carried"]), rel=0.03), "the whole days fill a week unevenly"
     assert run(["simulate", "plan.json", *NOW]) == 0
     assert f"{found['carried_jobs']} jobs that idle hours carry take no machine here" in capsys.readouterr().err
 
@@ -104,21 +126,20 @@ def test_a_plan_counts_on_the_jobs_that_end_in_idle_hours_in_most_runs() -> None
     assert not usual_jobs(np.zeros((3, 5), np.bool_), work).any()
 
 
-def test_the_forms_say_the_same_of_idle_hours(pool: Path, capsys: Capture) -> None:
-    for words in ((*WORDS, "--util", "util.csv", "--out", "plan.json"), ("page", "plan.json")):
-        assert run(words) == 0
-        out = " ".join(capsys.readouterr().out.split())
+@pytest.mark.usefixtures("made")
+def test_the_forms_say_the_same_of_idle_hours(capsys: Capture) -> None:
+    assert run(["page", "plan.json"]) == 0
+    for form in (Path("screen").read_text(encoding="utf-8"), capsys.readouterr().out):
+        out = " ".join(form.split())
         assert "idle hours of what is reserved carry" in out
         assert "by batch in the idle hours that it adds" in out
 
 
-def test_a_plan_with_idle_hours_says_what_it_changes_in_a_cloud(pool: Path, capsys: Capture) -> None:
-    words = ("--util", "util.csv", "--provider", "aws")
-    alone = told(capsys, *words)
-    assert run([*WORDS, *words, "--cloud", "fake", "--out", "live.json"]) == 0
+def test_a_plan_with_idle_hours_says_what_it_changes_in_a_cloud(made: Any) -> None:
+    assert run([*WORDS, "--util", "util.csv", "--provider", "aws", "--cloud", "fake", "--out", "live.json"]) == 0
     found = load_plan(Path("live.json"))
     assert found.harvest is not None
-    assert (str(found.harvest.carried), found.changes is not None) == (alone["harvest"]["carried"], True)
+    assert (str(found.harvest.carried), found.changes is not None) == (made["harvest"]["carried"], True)
 
 
 def test_what_cannot_be_counted_on_is_refused_with_the_way_on(pool: Path, capsys: Capture) -> None:
@@ -230,7 +251,8 @@ def test_services_and_the_reserve_take_whole_vcpus_of_the_servers_that_are_plann
 
 def test_large_jobs_that_end_nowhere_take_no_room_from_small_ones(pool: Path, capsys: Capture) -> None:
     """Jobs of 2 vCPUs for the day find room for no hour of it, and hid what those of one use."""
-    wide = [f"x{day}-{n},{MONDAY + day * DAY},{DAY},2,4,batch,wide" for day in range(DAYS) for n in range(20)]
+    write_pool(14)
+    wide = [f"x{day}-{n},{MONDAY + day * DAY},{DAY},2,4,batch,wide" for day in range(14) for n in range(20)]
     with Path("trace.csv").open("a", encoding="utf-8") as trace:
         trace.write("\n".join(wide) + "\n")
     found = told(capsys, "--util", "util.csv")["harvest"]

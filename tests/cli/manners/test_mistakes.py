@@ -92,7 +92,7 @@ MISSPELT = [
 CONTRADICTIONS = [
     ("status --cloud fake --json -o csv", "--json and --output csv name two forms"),
     ("plan trace.csv --state there", "--state says what is remembered of a cloud, and none is named"),
-    ("plan trace.csv --provider aws --cloud fake:gcp", "the plan is for aws us-east-1"),
+    ("plan trace.csv --family m6i --cloud fake:gcp", "the plan is for aws us-east-1"),
     ("apply --resume --cloud fake", "--resume finishes a plan that was interrupted, and none is named"),
     ("gc --cloud fake --ends 2", "--ends and --yes are of --delete"),
     ("gc --cloud fake -y", "--ends and --yes are of --delete"),
@@ -252,7 +252,7 @@ def columns_changed(change: Callable[[list[str]], list[str]], separator: str = "
 def test_a_trace_without_sizes_is_planned_and_told(told: Told) -> None:
     """That each of its jobs was taken for one of 1 vCPU was told in other verbs only."""
     columns_changed(lambda row: row[:3] + row[5:])
-    code, _, said = told(f"plan other.csv -q {' '.join(NOW)}")
+    code, _, said = told(f"plan other.csv --family m6i -q {' '.join(NOW)}")
     assert code == 0
     none = "no column of the workload is read as"
     assert f"{none} memory; assumed: 4 GiB per vCPU (workload.options.memory_per_core)" in said
@@ -276,10 +276,11 @@ def test_a_column_of_vcpus_by_another_name_is_not_taken_for_gpus(told: Told) -> 
     assert "gpus" not in said
 
 
+@pytest.mark.usefixtures("coarse_steps")
 def test_times_in_milliseconds_are_noticed(told: Told) -> None:
     rows = ("id,submit,duration,cores,memory", "x,0,3600000,4,16", "y,160000000,3600000,4,16")
     Path("other.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
-    for line in (f"plan other.csv -q {' '.join(NOW)}", "workload show other.csv -q"):
+    for line in (f"plan other.csv --family m6i -q {' '.join(NOW)}", "workload show other.csv -q"):
         code, _, said = told(line)
         assert code == 0
         assert "spans 5 years: times are read as seconds; if they are milliseconds, divide them by 1000" in said
@@ -336,7 +337,7 @@ def full_disk(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     "line",
     [
-        "plan trace.csv --out full/plan.json",
+        "plan trace.csv --family m6i --out full/plan.json",
         "workload show trace.csv --out full/demand.png",
         "workload convert trace.csv --to full/own.csv",
         "classify gzip --save-matrices full/m.json",
@@ -627,7 +628,7 @@ def test_a_refusal_says_what_may_be_written_instead(line: str, hint: str, told: 
 
 
 def test_a_plan_for_no_cloud_is_refused_with_its_own_cloud_and_file(told: Told) -> None:
-    told("plan trace.csv --provider gcp --out plan.json")
+    told("plan trace.csv --provider gcp --family n2 --out plan.json")
     code, _, said = told("apply plan.json --cloud fake")
     assert (code, "hint: plan it again with --cloud gcp --out plan.json; --cloud fake rehearses" in said) == (1, True)
 

@@ -15,6 +15,7 @@ from building import Built
 
 from hcloud.cli.main import run
 from hcloud.model.workload import Jobs
+from hcloud.research import reproduce as reproducing
 from hcloud.research.page import differences, save_pictures, sections, seeds_of
 from hcloud.research.reproduce import STUDIES, open_bench, reproduce
 from hcloud.research.studies import over_time, report
@@ -61,7 +62,7 @@ def test_studies_of_the_committed_page_come_out_word_by_word(capsys: pytest.Capt
     assert "3 studies as stated, 7 seeds" in capsys.readouterr().err
 
 
-SHORT = 900.0
+SHORT = 600.0
 """Seconds of a scenario."""
 
 
@@ -69,7 +70,7 @@ class ShortBench(StudyBench):
     """Runs less of each scenario, which the claims' figures would notice and the claims do not."""
 
     def jobs(self, case: Case, seed: int) -> Jobs:
-        """Those of a quarter of an hour, in which the load is high."""
+        """Those of ten minutes, in which the load is high."""
         key = (case.scenario, case.mean, case.peak, seed)
         if key not in self._jobs:
             jobs = generated(recipe(case), seed)
@@ -133,10 +134,11 @@ def test_what_cannot_be_done_is_said(
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.usefixtures("remembered")
 def test_a_page_is_written_with_its_pictures(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    kept = {key: STUDIES[key] for key in ("applications", "calibration")}
+    kept = {key: reproducing.STUDIES[key] for key in ("applications", "calibration")}
     monkeypatch.setattr("hcloud.research.reproduce.STUDIES", kept)
     out = tmp_path / "new" / "docs"
     texts = set()

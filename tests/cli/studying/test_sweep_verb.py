@@ -119,10 +119,10 @@ def wait_for_rows(process: subprocess.Popen[bytes], folder: Path, most: int) -> 
 
 def test_a_killed_sweep_goes_on_where_it_was(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     whole, killed = tmp_path / "whole", tmp_path / "killed"
-    many = (*MANY, "--seeds", "5")
+    many = (*MANY, "--seeds", "3")
     expected = output_of(swept(trace, *many, "--out", str(whole), "--workers", "1"), capsys)
     process = in_process_of_its_own(swept(trace, *many, "--out", str(killed), "--workers", "2"))
-    wait_for_rows(process, killed, 100)
+    wait_for_rows(process, killed, 60)
     os.kill(process.pid, signal.SIGKILL)
     process.communicate(timeout=PATIENCE)
     left_by_orphans(process.pid)

@@ -61,7 +61,7 @@ def test_numbers_are_those_that_numpy_draws() -> None:
     half is refused now and then."""
     ours, numpy = scenarios._Draws(np.random.default_rng(5).bit_generator), np.random.default_rng(5)
     for count in (1, 2, 3, 500, 2**31 + 5) * 2000:
-        assert ours.place(count) == numpy.integers(0, count)
+        assert ours.places(count, 1) == [numpy.integers(0, count)]
         assert ours.random() == numpy.random()
 
 

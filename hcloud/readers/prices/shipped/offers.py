@@ -53,7 +53,7 @@ class LazyOffers(Mapping[OfferKey, Offer]):
         self._made: dict[OfferGroup, dict[OfferKey, Offer]] = {}
 
     def __getitem__(self, key: OfferKey) -> Offer:
-        return self.block(OfferGroup(key.provider, key.region, key.instance_type, key.os))[key]
+        return self.beside(key)[key]
 
     def __iter__(self) -> Iterator[OfferKey]:
         return chain.from_iterable(self.block(b) for b in self._makers)
@@ -66,6 +66,10 @@ class LazyOffers(Mapping[OfferKey, Offer]):
 
     def values(self) -> ValuesView[Offer]:
         return _Values(self)
+
+    def beside(self, key: OfferKey) -> Mapping[OfferKey, Offer]:
+        """All offers of a key's type, region and operating system."""
+        return self.block(OfferGroup(key.provider, key.region, key.instance_type, key.os))
 
     def places(self) -> frozenset[tuple[Provider, str]]:
         """Every provider and region with prices, told without making an offer."""
