@@ -54,7 +54,7 @@ def books(draw: st.DrawFn) -> PriceBook:
     return PriceBook(types, {o.key: o for o in listed})
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(books())
 def test_a_table_gives_back_the_book_and_checks_only_take_away_and_say_why(book: PriceBook) -> None:
     again = read_table(write_table(book), PriceSource("x", DAY))
