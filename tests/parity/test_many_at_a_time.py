@@ -70,11 +70,11 @@ def test_it_leaves_the_same(tmp_path: Path, name: str) -> None:
         follow_events(refusing(control), refusing(batch))
         many += batch.state.next - first
 
-    for seed in range(3):
+    for seed in range(2):
         path = tmp_path / f"{seed}.jsonl"
         save_journal(SETUPS[name], lived(SETUPS[name], seed, 150), path)
         same(gone_through(path, SETUPS[name], counted), gone_through(path, SETUPS[name], None))
-    assert many > 100
+    assert many > 60
 
 
 def test_compiled_it_leaves_the_same(tmp_path: Path) -> None:
@@ -82,7 +82,7 @@ def test_compiled_it_leaves_the_same(tmp_path: Path) -> None:
     setup, path = SETUPS["HM with spot"], tmp_path / "one.jsonl"
     kernels, kernel = compiled(SESSION), compiled(REPLAY)[FOLLOW]
     live, entries = ControlSession(setup, kernels), list[Any]()
-    for number in range(2_600):
+    for number in range(1_700):
         event: Event = came(f"j{number}", number / 4, cores=1 + number % 3)
         entries += [event, *live.handle(event)]
         if number > 1_100:

@@ -57,7 +57,7 @@ from hcloud.usecases.live.decide import open_stream, replay
 from hcloud.usecases.studies.journal import setup_of_run, write_journal
 
 SEED = 42
-FEW, MANY = 250, 1500
+FEW, MANY = 160, 1100
 POOLS = {"SR": 6, "OdF": 0, "OdM": 0, "HF": 2, "HM": 2, "HC": 2}
 """Small enough that jobs queue, go to large instances and are moved."""
 

@@ -41,7 +41,7 @@ def test_it_does_so_where_agents_come_too_late_and_crash(base: str) -> None:
 
 def agree(setting: Setting) -> list[Arrival]:
     """Hold a controller against the engine by the engine's journal; the arrivals there."""
-    outcome = run(setting, tasks_in(setting, excerpt(120)), journal=True)
+    outcome = run(setting, tasks_in(setting, excerpt(80)), journal=True)
     setup = setup_of_run(outcome)
     session, told, noted, came = ControlSession(setup, plain()), list[Decision](), list[Decision](), list[Arrival]()
     for entry in JournalReader(outcome, setup).entries():

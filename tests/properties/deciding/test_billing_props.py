@@ -90,7 +90,7 @@ def test_charges_are_those_of_a_reckoning_second_by_second(ends: list[tuple[int,
     assert abs(found.list - dollars - covered * PRICE / HOUR) < NEAR
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(fleets(), holdings(), st.integers(1, SPAN))
 def test_the_parts_of_a_report_add_up_however_it_is_grouped(
     rented: list[MachineRental], held: list[Commitment], cut: int
@@ -149,7 +149,7 @@ def test_a_commitment_that_nobody_uses_lowers_no_bill(rented: list[MachineRental
     assert total(alone).list >= total(without).list
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=4, deadline=None)
 @given(
     st.integers(0, 40),
     st.integers(1, 3),

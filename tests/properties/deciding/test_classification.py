@@ -24,8 +24,8 @@ from hcloud.policy.quality import HALF, encode
 
 SEEDS = range(5)
 ANSWER = Options(limits=EvidenceLimits(float("inf"), float("inf"), 2, 1, 1))
-ASKED = 60
-"""New applications of each seed whose performance is predicted: three hundred in all. Scores vary more: all are."""
+ASKED = 40
+"""New applications of each seed whose performance is predicted: two hundred in all. Scores vary more: all are."""
 ALLOWED = 1.3
 """How much worse than the spec's table (one draw of one seed) the mean over five draws may be."""
 PERFORMANCE = {
@@ -96,7 +96,7 @@ def test_what_is_answered_within_a_limit_is_better_than_what_is_not() -> None:
 
 def test_the_joint_mode_is_as_good_as_published() -> None:
     errors = []
-    for seed in SEEDS:
+    for seed in SEEDS[:2]:
         chance = np.random.default_rng(seed)
         truth = performance(2, chance)
         new = truth.new.without(truth.new.apps[25:]).transformed()
@@ -135,7 +135,7 @@ def folding(draw: st.DrawFn) -> tuple[Factors, list[int], Floats]:
     )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=25)
 @given(folding())
 def test_descent_ends_at_the_ridge_solution(case: tuple[Factors, list[int], Floats]) -> None:
     factors, observed, row = case
@@ -146,7 +146,7 @@ def test_descent_ends_at_the_ridge_solution(case: tuple[Factors, list[int], Floa
     assert (descended[at] == row[at]).all()
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=25)
 @given(folding())
 def test_the_dual_form_is_the_primal_one(case: tuple[Factors, list[int], Floats]) -> None:
     factors, observed, row = case
@@ -159,7 +159,7 @@ def test_the_dual_form_is_the_primal_one(case: tuple[Factors, list[int], Floats]
     assert (left >= -1e-9).all()
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=12)
 @given(st.permutations(range(25)), st.integers(0, 2**32 - 1))
 def test_the_order_of_rows_does_not_matter(order: list[int], seed: int) -> None:
     known = performance(2, np.random.default_rng(seed)).known
@@ -175,7 +175,7 @@ def test_the_order_of_rows_does_not_matter(order: list[int], seed: int) -> None:
     assert one.held_out_error == pytest.approx(other.held_out_error, rel=1e-6)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=25)
 @given(
     st.dictionaries(st.sampled_from([f"t{i}" for i in range(10)]), st.floats(1e-3, 1e3), min_size=1),
     st.booleans(),
@@ -194,7 +194,7 @@ def test_measured_entries_stay_and_predictions_are_legal(entries: dict[str, floa
         assert not predicted.measured or predicted.value == entries[column]
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=25)
 @given(st.dictionaries(st.sampled_from(["cpu", "llc", "disk"]), st.floats(0, 100), min_size=1))
 def test_scores_stay_between_0_and_100(entries: dict[str, float]) -> None:
     trained = train(scores(2, np.random.default_rng(4)).known)

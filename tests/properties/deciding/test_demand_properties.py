@@ -35,7 +35,7 @@ def jobs_of(rows: list[Row]) -> Jobs:
 
 
 @given(ROWS, st.sampled_from([1, 60, 300, 3600]))
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=25)
 def test_integral_is_preserved(rows: list[Row], step: int) -> None:
     jobs = jobs_of(rows)
     demand = demand_of(jobs, step)
@@ -49,7 +49,7 @@ def test_integral_is_preserved(rows: list[Row], step: int) -> None:
 
 
 @given(ROWS, st.randoms(use_true_random=False), st.sampled_from([60, 300]))
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=25)
 def test_row_order_changes_no_bit(rows: list[Row], chance: object, step: int) -> None:
     shuffled = list(rows)
     chance.shuffle(shuffled)  # type: ignore[attr-defined]  # hypothesis hands a random.Random
@@ -59,7 +59,7 @@ def test_row_order_changes_no_bit(rows: list[Row], chance: object, step: int) ->
 
 
 @given(ROWS, st.sampled_from([7, 60]))
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=25)
 def test_each_step_is_the_mean_of_what_ran_in_it(rows: list[Row], step: int) -> None:
     near = [(s % 4000, d % 900 + 0.5, c, m, k) for s, d, c, m, k in rows]
     jobs = jobs_of(near)
@@ -73,7 +73,7 @@ def test_each_step_is_the_mean_of_what_ran_in_it(rows: list[Row], step: int) -> 
 
 
 @given(st.lists(st.floats(0, 1e4), min_size=1, max_size=80), st.integers(0, 40), st.integers(1, 12))
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=25)
 def test_coarser_keeps_the_integral(values: list[float], start: int, factor: int) -> None:
     cores = np.array(values)
     demand = Demand(start * 60.0, 60, cores, cores * 4, cores / 2, Provenance("made", "test", "", len(values)))

@@ -69,7 +69,7 @@ def decided(
 STEPS = st.lists(STEP, min_size=1, max_size=24).filter(lambda steps: any(sum(step[:4]) for step in steps))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(steps=STEPS, discount=st.integers(1, 30))
 def test_the_reserve_is_the_best_of_all_counted_in_plain_python(steps: list[Step], discount: int) -> None:
     term = Decimal(discount) / 1000
@@ -86,7 +86,7 @@ def test_the_reserve_is_the_best_of_all_counted_in_plain_python(steps: list[Step
     assert float(cost) == pytest.approx(float(counted(steps, held, price, per_term)))
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(steps=STEPS, prices=st.lists(st.integers(50, 150), min_size=3, max_size=3), discount=st.integers(1, 30))
 def test_idle_hours_never_cost_nor_take_from_a_service(steps: list[Step], prices: list[int], discount: int) -> None:
     types = [

@@ -120,7 +120,7 @@ def months(draw: st.DrawFn) -> list[list[Usage]]:
 spread = st.lists(st.sampled_from([0, 0, 1, 2, 3]), min_size=1, max_size=730)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(months(), held)
 def test_a_bill_stays_within_its_bounds(hours: list[list[Usage]], owned: list[CommitmentTerm]) -> None:
     result, bare = bill(hours, owned, BOOK), bill(hours, [], BOOK)
@@ -136,7 +136,7 @@ def test_a_bill_stays_within_its_bounds(hours: list[list[Usage]], owned: list[Co
         assert bought.amortised >= 0
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(hours_of, held)
 def test_no_more_is_covered_than_was_committed(hours: list[list[Usage]], owned: list[CommitmentTerm]) -> None:
     for line in bill(hours, owned, BOOK).commitments:
@@ -152,7 +152,7 @@ def test_no_more_is_covered_than_was_committed(hours: list[list[Usage]], owned: 
             assert line.covered_cost <= line.commitment.count * line.hours * listed * D("1.001") + NEAR
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.data(), hours_of, held)
 def test_the_order_of_what_is_given_changes_nothing(
     data: st.DataObject, hours: list[list[Usage]], owned: list[CommitmentTerm]
@@ -162,7 +162,7 @@ def test_the_order_of_what_is_given_changes_nothing(
     assert bill_hour(shuffled[0], owned, BOOK, 2) == bill_hour(hours[0], owned[::-1], BOOK, 2)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(months(), held, commitments())
 def test_more_commitment_never_raises_the_on_demand_part(
     hours: list[list[Usage]], owned: list[CommitmentTerm], more: CommitmentTerm
@@ -177,7 +177,7 @@ def test_more_commitment_never_raises_the_on_demand_part(
         assert bill(hours, larger, BOOK).on_demand_cost <= before.on_demand_cost + NEAR
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(hours_of, held)
 def test_the_parts_give_the_whole(hours: list[list[Usage]], owned: list[CommitmentTerm]) -> None:
     result = bill(hours, owned, BOOK)
@@ -193,7 +193,7 @@ def test_the_parts_give_the_whole(hours: list[list[Usage]], owned: list[Commitme
         assert cents(sum((getattr(b, figure) for b in single), D(0))) == cents(getattr(whole, figure))
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.sampled_from(BOUGHT), amounts)
 def test_a_year_costs_upfront_plus_recurring(offer: Offer, count: Decimal) -> None:
     owned = CommitmentTerm(offer, count, 0)
@@ -216,7 +216,7 @@ def test_longer_never_costs_less(seconds: int, more: int, step: int, minimum: in
     assert billed_seconds(billed, rule) == billed
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(spread)
 def test_sustained_use_is_the_sum_of_its_levels(levels: list[int]) -> None:
     total = D(sum(levels))

@@ -39,7 +39,7 @@ def markets(draw: st.DrawFn) -> tuple[Candidate, ...]:
     return tuple(found)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(cores=hours, types=markets(), memory=st.sampled_from([1.0, 3.0, 5.0, 9.0]))
 def test_a_plan_never_exceeds_a_rival_nor_undercuts_a_bound(
     cores: list[float], types: tuple[Candidate, ...], memory: float
@@ -55,7 +55,7 @@ def test_a_plan_never_exceeds_a_rival_nor_undercuts_a_bound(
     assert decision.bound_gap >= -1e-6 * max(cost, 1.0)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(
     cores=st.lists(st.sampled_from([0.0, 160.0, 400.0]), min_size=24, max_size=48).filter(any),
     beyond=st.integers(1, 9000),
@@ -70,7 +70,7 @@ def test_the_bound_holds_where_a_term_ends_inside_any_horizon(cores: list[float]
         assert found.bound_gap <= part * float(found.fleet.cost)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(cores=hours, types=markets(), factor=st.integers(2, 5))
 def test_more_demand_never_costs_less(cores: list[float], types: tuple[Candidate, ...], factor: int) -> None:
     less = decide(book(*types), demand(cores), SETTINGS)
@@ -78,7 +78,7 @@ def test_more_demand_never_costs_less(cores: list[float], types: tuple[Candidate
     assert min(e.cost for e in less.evaluations) <= min(e.cost for e in more.evaluations)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(cores=hours, types=markets(), data=st.data())
 def test_the_order_of_offers_changes_nothing(
     cores: list[float], types: tuple[Candidate, ...], data: st.DataObject
@@ -90,7 +90,7 @@ def test_the_order_of_offers_changes_nothing(
     assert one.lower_bound == other.lower_bound
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(cores=hours, price=st.integers(1, 30))
 def test_a_plan_costs_what_its_usage_would_be_billed(cores: list[float], price: int) -> None:
     c = candidate(commitments=[reserved("m9.4xlarge", str(Decimal(price) / 1000))])

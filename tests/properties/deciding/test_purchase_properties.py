@@ -137,7 +137,7 @@ def test_I1_a_cloud_that_does_not_tell_the_offering_is_judged_by_terms_and_price
         assert judge(asked, [other], frozenset(), AT + GRACE).verdict is PurchaseVerdict.CANNOT_TELL
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(
     counts=st.lists(st.integers(1, 40), min_size=1, max_size=5),
     ceiling=st.integers(0, 60),

@@ -76,7 +76,7 @@ def check_plan(demand: list[int], price: float, kinds: list[CommitmentKind], fou
     assert found.gap <= 1e-9 * found.cost
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(demands, prices, offers)
 def test_M4_the_optimum_is_the_linear_programs(
     demand: list[int], price: float, offers: list[tuple[int, float]]
@@ -102,7 +102,7 @@ def wavy_demand(seed: int, hours: int) -> Ints:
     return np.maximum(0, np.rint(level * np.asarray(shape, float))).astype(np.int64)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     st.integers(0, 10**6),
     st.integers(60, 500),
@@ -115,7 +115,7 @@ def test_M4_narrowing_the_problem_loses_nothing(seed: int, hours: int, offers: l
     assert found.cost == pytest.approx(differenced_program(demand, kinds), rel=1e-7)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     st.integers(0, 10**6),
     st.integers(1, 12),
@@ -160,7 +160,7 @@ def differenced_program(demand: Ints, kinds: list[CommitmentKind]) -> float:
     return float(solver.getInfo().objective_function_value)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @example([2, 1, 2], 2, 4)
 @given(st.lists(st.integers(0, 2), min_size=1, max_size=8), st.integers(1, 9), st.integers(1, 12))
 def test_M4_no_plan_found_by_trying_all_is_better_or_smaller(demand: list[int], term: int, cost: int) -> None:
@@ -177,7 +177,7 @@ def test_M4_no_plan_found_by_trying_all_is_better_or_smaller(demand: list[int], 
         assert sum(count for _, _, count in found.purchases) == best[1]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=40), st.floats(0.05, 1.0), st.sampled_from([0.096, 1.0, 3.7]))
 def test_M4_deciding_without_foresight_costs_less_than_twice_the_optimum(
     demand: list[int], share: float, price: float
@@ -190,7 +190,7 @@ def test_M4_deciding_without_foresight_costs_less_than_twice_the_optimum(
     assert paid <= 2 * best + price * max(demand) + 1e-9
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(demands, prices, offers)
 def test_no_fixed_level_and_no_renting_alone_is_cheaper(
     demand: list[int], price: float, offers: list[tuple[int, float]]
@@ -203,7 +203,7 @@ def test_no_fixed_level_and_no_renting_alone_is_cheaper(
             assert cost <= cost_of_level(level, demand, price, kind) * (1 + 1e-12) + 1e-12
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(demands, prices, offers, st.randoms(use_true_random=False))
 def test_neither_the_order_of_kinds_nor_one_more_of_them_raises_the_cost(
     demand: list[int], price: float, offers: list[tuple[int, float]], chance: object
@@ -217,7 +217,7 @@ def test_neither_the_order_of_kinds_nor_one_more_of_them_raises_the_cost(
         assert optimal_reserve(demand, price, [k for k in kinds if k is not kind]).cost >= cost * (1 - 1e-12)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.integers(0, 10**6), st.integers(5, 90), st.integers(2, 40), st.integers(1, 9), st.floats(0, 1.2))
 def test_the_optimum_is_reached_from_any_band(seed: int, hours: int, term: int, share: int, at: float) -> None:
     demand = wavy_demand(seed, hours)

@@ -34,7 +34,7 @@ def cheapest_of_all(demand: list[list[int]], one: Decimal, three: Decimal) -> De
     return best
 
 
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(years, rates, rates)
 def test_no_reserve_that_is_bought_at_expiry_is_cheaper(demand: list[list[int]], one: Decimal, three: Decimal) -> None:
     given_ = forecast([VCPUS * m for year in demand for m in year], MONTH)
@@ -47,7 +47,7 @@ def test_no_reserve_that_is_bought_at_expiry_is_cheaper(demand: list[list[int]],
     assert always.bound == exact.bound
 
 
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(years, rates, rates, st.sampled_from([0.001, 0.01, 0.05, 0.2]))
 def test_any_date_is_taken_exactly_where_it_saves_enough(
     demand: list[list[int]], one: Decimal, three: Decimal, least: float

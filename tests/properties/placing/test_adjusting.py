@@ -87,7 +87,7 @@ def scalings(draw: st.DrawFn) -> list[tuple[int, float]]:
 
 
 @given(scalings(), CORES)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_under_a_constant_load_at_most_one_step_is_taken_after_ten_minutes(
     scaling: list[tuple[int, float]], begins: int
 ) -> None:
@@ -96,7 +96,7 @@ def test_under_a_constant_load_at_most_one_step_is_taken_after_ten_minutes(
 
 
 @given(st.floats(1e-4, 1e-3), CORES, st.integers(0, 2**31), st.floats(0.0, 0.04))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_nor_where_what_is_measured_of_it_is_noisy(slope: float, begins: int, seed: int, spread: float) -> None:
     noise = 1.0 + spread * (2.0 * np.random.default_rng(seed).random(900) - 1.0)
     late = [step for step in lived(begins, [(1, slope)], noise, 0, most=40_000) if step[0] > 600.0]
@@ -104,7 +104,7 @@ def test_nor_where_what_is_measured_of_it_is_noisy(slope: float, begins: int, se
 
 
 @given(CORES, st.floats(0.05, 20.0), CORES)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_a_job_whose_rate_follows_its_size_comes_to_its_target_and_keeps_what_sizing_gives(
     begins: int, rate: float, floor: int
 ) -> None:
@@ -133,7 +133,7 @@ def test_a_load_that_falls_and_comes_back_is_followed_both_ways() -> None:
 
 
 @given(CORES, st.floats(0.01, 0.94), *[st.integers(0, 64_000)] * 4, st.booleans())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_best_effort_yields_before_another_server_is_looked_for(
     cores: int, rate: float, free: int, lent: int, elsewhere: int, beside: int, movable: bool
 ) -> None:
@@ -182,7 +182,7 @@ def test_what_a_move_costs_and_when_it_pays() -> None:
     st.tuples(st.integers(0, 9), st.integers(0, 9)).filter(lambda at: at[0] != at[1]),
     st.tuples(*[st.integers(0, 99)] * 4),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_what_was_measured_is_written_in_and_all_else_changes_only_with_the_kind(
     known: list[int], at: tuple[int, int], found: tuple[int, int, int, int]
 ) -> None:

@@ -92,7 +92,7 @@ def check_order(world: World, found: tuple[JobGraph, ...]) -> None:
                 assert min(began[task][0] for task in tasks[one.name]) >= max(ended[task][-1] for task in tasks[before])
 
 
-@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=3, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.sampled_from([0.0, 0.2, 3.1, 5.5, 7.8]), min_size=2, max_size=6), graphs())
 def test_tasks_begin_when_those_before_them_are_done(levels: list[float], found: tuple[JobGraph, ...]) -> None:
     with TemporaryDirectory() as folder:
@@ -105,7 +105,7 @@ def test_tasks_begin_when_those_before_them_are_done(levels: list[float], found:
         assert sum(graph.kills for graph in ledger.graphs.values()) == ledger.kills
 
 
-@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.sampled_from([0.0, 3.1, 7.8]), min_size=2, max_size=6), graphs(), st.integers(3, 500), st.booleans())
 def test_a_controller_that_is_killed_anywhere_goes_on_with_them(
     levels: list[float], found: tuple[JobGraph, ...], kill: int, has_snapshots: bool

@@ -49,7 +49,7 @@ def orders_of(rows: list[tuple[float, int, int]]) -> list[JobOrder]:
     ]
 
 
-@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=3, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(levels_of, min_size=1, max_size=2), batches)
 def test_services_come_first(levels: list[list[float]], rows: list[tuple[float, int, int]]) -> None:
     with TemporaryDirectory() as folder:
@@ -74,7 +74,7 @@ def test_services_come_first(levels: list[list[float]], rows: list[tuple[float, 
         assert others(world.path) == others(alone.path), "and their controller decides the same"
 
 
-@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(levels_of, batches, st.integers(3, 400))
 def test_a_controller_that_is_killed_anywhere_is_taken_up(
     levels: list[float], rows: list[tuple[float, int, int]], kill: int

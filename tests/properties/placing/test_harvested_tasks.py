@@ -76,7 +76,7 @@ def vcpus(w: IdleWorld, containers: list[tuple[int, int, float]]) -> float:
     return sum(float(w.work.cores[w.work.row_vertex[row]]) for row, _, _ in containers) / 1000
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(worlds())
 def test_the_reserve_holds_after_each_tick_and_the_youngest_go(made: tuple[IdleWorld, IdlePool]) -> None:
     w, pool = made

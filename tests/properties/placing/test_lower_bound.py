@@ -35,7 +35,7 @@ def load_of(rows: list[tuple[int, int, int, int]]) -> Load:
     return Load(begin.astype(np.float64), (begin + length).astype(np.float64), cores, memory)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=12)
 @given(ROWS, strategies())
 def test_M3_no_run_costs_less_than_the_bound_of_its_work(rows: list[Row], chosen: tuple[Strategy, int]) -> None:
     outcome = simulated(spread(rows), chosen)
@@ -46,7 +46,7 @@ def test_M3_no_run_costs_less_than_the_bound_of_its_work(rows: list[Row], chosen
     assert bound.dollars >= bound.reserved >= 0
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=12)
 @given(LOADS, st.integers(600, 20_000))
 def test_M3_the_bound_is_the_optimum_of_the_covering_program(rows: list[tuple[int, int, int, int]], paid: int) -> None:
     """HiGHS on the same program: one reserved column, every type rented at every level."""

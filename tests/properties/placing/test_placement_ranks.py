@@ -18,7 +18,7 @@ from hcloud.policy import codes
 from hcloud.sim.machine_code.objects import as_objects
 
 
-@settings(max_examples=30)
+@settings(max_examples=12)
 @given(seed=st.integers(0, 10**6))
 def test_the_simple_placements_take_what_their_name_says(seed: int) -> None:
     made, job = pool(codes.BY_NUMBER, seed)
@@ -32,7 +32,7 @@ def test_the_simple_placements_take_what_their_name_says(seed: int) -> None:
     assert found(made, job) == min(free, key=lambda p: (-made.speed(p, job), p), default=-1)
 
 
-@settings(max_examples=30)
+@settings(max_examples=12)
 @given(seed=st.integers(0, 10**6))
 def test_paragon_takes_the_closest_of_the_best_type_that_passes_its_filters(seed: int) -> None:
     made, job = pool(codes.FILTERED, seed, first_relaxation=1, most_looks=10**6)
@@ -51,7 +51,7 @@ def test_paragon_takes_the_closest_of_the_best_type_that_passes_its_filters(seed
     assert away[taken] - nearest < 1  # distances are compared in whole points
 
 
-@settings(max_examples=30)
+@settings(max_examples=12)
 @given(seed=st.integers(0, 10**6))
 def test_a_sample_of_all_units_is_a_look_at_all_servers(seed: int) -> None:
     made, job = pool(codes.BY_MATCH, seed, candidates=1024, most_candidates=1024)

@@ -47,7 +47,7 @@ def lived(live: ControlSession, draws: list[Draw]) -> list[tuple[Event, list[Dec
     return [(event, live.handle(event)) for event in events_of(live, draws)]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(ANY, DRAWS)
 def test_the_tables_agree_whatever_happens_and_lines_of_a_journal_replay(name: str, draws: list[Draw]) -> None:
     live, numbers = ControlSession(SETUPS[name], plain()), set(range(len(SETUPS[name].reserve)))
@@ -66,7 +66,7 @@ def test_the_tables_agree_whatever_happens_and_lines_of_a_journal_replay(name: s
         numbers.update(n for n in launched if n is not None)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(ANY, st.lists(st.tuples(st.sampled_from((0, 1, 2, 4, 5, 6, 8, 9, 10)), *_AMOUNTS), min_size=30, max_size=60))
 def test_no_job_is_put_on_an_instance_that_is_closed(name: str, draws: list[Draw]) -> None:
     """Until it is open again; one that is rented goes with its last job, and no other takes it over."""
@@ -86,7 +86,7 @@ def _compiled() -> dict[str, Any]:
     return compiled(SESSION)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(ANY, DRAWS, st.integers(0, 60))
 def test_a_restored_session_and_compiled_kernels_go_on_as_the_first(name: str, draws: list[Draw], cut: int) -> None:
     setup = SETUPS[name]
@@ -105,7 +105,7 @@ def test_a_restored_session_and_compiled_kernels_go_on_as_the_first(name: str, d
     assert ControlSession.restored(setup, _compiled(), last).snapshot() == last
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(BY_AGENTS, DRAWS)
 def test_a_copy_that_proposes_stays_a_copy_and_its_proposals_replay(name: str, draws: list[Draw]) -> None:
     live, copy, fast = (ControlSession(SETUPS[name], kernels) for kernels in (plain(), plain(), _compiled()))

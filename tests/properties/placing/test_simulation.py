@@ -74,7 +74,7 @@ def simulated(rows: list[Row], chosen: tuple[Strategy, int]) -> RunOutcome:
     return run(setting, tasks_in(setting, jobs_of(rows)), journal=True)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=15)
 @given(ROWS, strategies())
 def test_M3_what_holds_in_every_run(rows: list[Row], chosen: tuple[Strategy, int]) -> None:
     outcome = simulated(spread(rows), chosen)
@@ -101,7 +101,7 @@ def test_M3_what_holds_in_every_run(rows: list[Row], chosen: tuple[Strategy, int
 RATES = st.sampled_from([0.0, 0.2, 0.9])
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=15)
 @given(ROWS, strategies(), st.tuples(RATES, RATES, RATES))
 def test_what_holds_where_things_go_wrong(
     rows: list[Row], chosen: tuple[Strategy, int], rates: tuple[float, ...]
@@ -175,7 +175,7 @@ def test_M3_where_nobody_waits_nothing_serves_batch_jobs_better_than_reserved_se
         assert served(strategy, pool) <= best, strategy
 
 
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=7)
 @given(ROWS, strategies(), st.randoms(use_true_random=False))
 def test_M2_the_order_of_rows_at_the_same_time_does_not_matter(
     rows: list[Row], chosen: tuple[Strategy, int], chance: np.random.Generator

@@ -29,7 +29,7 @@ EXPECTED = cast("dict[str, dict[str, Any]]", json.loads((CASES / "expected.json"
 FILES = sorted(p.relative_to(CASES).as_posix() for p in CASES.rglob("*") if p.is_file() and p.name != "expected.json")
 DOCUMENTS = [name for name in FILES if name.endswith(".json")]
 TABLES = [name for name in FILES if name.endswith((".csv", ".txt")) and not name.startswith("invented")]
-ROUNDS = 30
+ROUNDS = 12
 WORDS = ("x", "", "12:30", "-1", "true", "7 GiB", "1e999")
 
 

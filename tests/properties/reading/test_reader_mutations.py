@@ -21,7 +21,7 @@ SPLICES = (
     b"", b"\x00", b"\n", b"\r", b",", b"\t", b"|", b'"', b";", b"nan", b"1e999", b"-", b"\xff", b"\xc3", b"U9999",
     b"9" * 30, b"\xef\xbb\xbf", b"id", b" ", b"0", b"2026-13-01", b"1_0", b"\xd9\xa3",
 )  # fmt: skip
-ROUNDS = 120
+ROUNDS = 50
 
 
 def mutated(data: bytes, chance: random.Random) -> bytes:

@@ -181,7 +181,9 @@ def test_what_is_owned_says_when_it_ends_within_the_horizon(tmp_path: Path, expi
         "owned: [{provider: aws, region: us-east-1, instance_type: m6i.4xlarge, option: reserved-instance,"
         f" term_years: 3, payment: no-upfront, count: 2, expires: {expires}}}]\n"
     )
-    asked = ("-f", str(config), "scenario:static", "--now", "2026-11-20T00:00:00Z", "--out", str(tmp_path / "p.json"))
+    trace = tmp_path / "trace.csv"
+    trace.write_text("id,submit,duration,cores,memory,kind\na,0,86400,48,150,service\n")
+    asked = ("-f", str(config), str(trace), "--now", "2026-11-20T00:00:00Z", "--out", str(tmp_path / "p.json"))
     assert run(["-q", "plan", *asked]) == 0
     stored = load_plan(tmp_path / "p.json")
     (owned,) = (line for line in stored.mix if line.is_owned)

@@ -185,7 +185,7 @@ def test_an_agent_proposes_for_all_pieces_and_the_controller_takes_what_has_room
 
 
 @pytest.mark.slow
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     kill=st.integers(1, 120),
     lose=st.none() | st.integers(1, 10),

@@ -65,6 +65,18 @@ def shop() -> Shop:
     return paper_shop()
 
 
+@cache
+def paper_cloud() -> CloudModel:
+    """Read once, as are strategies."""
+    return load_cloud("paper")
+
+
+@cache
+def bundled(name: str) -> Strategy:
+    """A strategy by its name."""
+    return load_strategy(name)
+
+
 HM = ("HM",)
 REQUESTED = ("HM", "information.rule=requested")
 SPOT = ("HM", "spot.rule=tolerant-batch,below_quality=0.9", "cloud.spot.interruptions_per_hour=20")
@@ -338,10 +350,10 @@ def varied(base: tuple[str, ...], change: str = "") -> str:
     """The fingerprint of a base with one more change of it or of the cloud."""
     texts = [text for text in (*base[1:], change) if text not in ("", ON_SEVERAL, BEST_EFFORT)]
     changes = [c for text in texts for c in parse_axis(text)]
-    cloud = varied_cloud(load_cloud("paper"), changes)
+    cloud = varied_cloud(paper_cloud(), changes)
     jobs = on_several(crowded()) if ON_SEVERAL in base else crowded()
     jobs = with_best_effort(jobs) if BEST_EFFORT in base else jobs
-    return fingerprint(varied_strategy(load_strategy(base[0]), changes), cloud, jobs)
+    return fingerprint(varied_strategy(bundled(base[0]), changes), cloud, jobs)
 
 
 def on_several(jobs: Jobs) -> Jobs:
