@@ -1,10 +1,10 @@
 """A process with all of hcloud loaded that is hcloud for others: who starts ``python -m hcloud`` with the folder
-``in_front`` on PYTHONPATH gets a fork of it, with its own words, folder, environment, streams and signals, in a tenth
-of the time.
+``in_front`` on PYTHONPATH gets a fork of it, with its own words, folder, environment, streams, signals and largest
+file, in a tenth of the time.
 
-Asked over a Unix socket, a message each: words, folder, environment, signals that are heard and umask, with the three
-streams; then numbers of signals. Answered with the exit code, below zero the signal. A client that goes takes its fork
-with it, and when nobody is left the process ends.
+Asked over a Unix socket, a message each: words, folder, environment, signals that are heard, umask and largest file,
+with the three streams; then numbers of signals. Answered with the exit code, below zero the signal. A client that goes
+takes its fork with it, and when nobody is left the process ends.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import io
 import marshal
 import os
 import pkgutil
+import resource
 import runpy
 import selectors
 import signal
@@ -147,12 +148,13 @@ def live_on(asked: tuple[Any, ...], streams: list[int]) -> NoReturn:
 
 def settle(asked: tuple[Any, ...], streams: list[int]) -> None:
     """Be where the client is, and hear, read and write what it would."""
-    sys.argv, folder, environment, heard, umask = asked
+    sys.argv, folder, environment, heard, umask, largest = asked
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     for number, usual in USUALLY.items():
         signal.signal(number, usual if number in heard else signal.SIG_IGN)
     os.umask(umask)
+    resource.setrlimit(resource.RLIMIT_FSIZE, largest)
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)

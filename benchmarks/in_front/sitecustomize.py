@@ -38,7 +38,8 @@ def hand_over() -> None:
 
     for number in heard:
         _signal.signal(number, pass_on)
-    asked = (words(), os.getcwd(), dict(os.environ), [int(n) for n in heard], os.umask(0o077))  # noqa: PTH109
+    largest = resource.getrlimit(resource.RLIMIT_FSIZE)
+    asked = (words(), os.getcwd(), dict(os.environ), [int(n) for n in heard], os.umask(0o077), largest)  # noqa: PTH109
     streams = b"".join(n.to_bytes(4, sys.byteorder) for n in (0, 1, 2))
     door.sendmsg([marshal.dumps(asked)], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, streams)])
     for number in (0, 1, 2):

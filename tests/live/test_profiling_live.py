@@ -29,16 +29,15 @@ MOST_TRIES = 10
 TAKEN_SHARE = 0.1
 """Of a core: where other programs take more, a stressor there is not expected to follow its dial."""
 STREAM = """
-import numpy as np
-a = np.ones(4 << 20); b = np.ones(4 << 20)
-for _ in range(12):
-    np.multiply(a, 3.0, out=b)
+data = bytes(32 << 20)
+for _ in range(9):
+    bytearray(data)
 """
 HOLDER = """
 held = bytearray({size})
 for _ in range(9):
     held[:: 4096] = bytes(len(range(0, len(held), 4096)))
-print(sum(range(9_000_000)))
+print(sum(range(4_000_000)))
 """
 
 
@@ -115,7 +114,7 @@ def test_every_stressor_of_a_resource_runs_and_counts(arena: Arena, resource: st
 
 @pytest.mark.long
 def test_a_streaming_program_has_a_score_or_a_reason(tmp_path: Path) -> None:
-    found = profiled(tmp_path, "--resources", "membw", "--time-cap", "8s", "--", sys.executable, "-c", STREAM)
+    found = profiled(tmp_path, "--resources", "membw", "--time-cap", "4s", "--", sys.executable, "-c", STREAM)
     tolerated = found.entries.get(Aspect.TOLERATED, {})
     assert len(found.entries[Aspect.SCALE_UP]) >= 1
     if "membw" in tolerated:
@@ -147,7 +146,7 @@ def score_or_reason(found: Profile, aspect: Aspect) -> Measured | None:
 
 
 def holding(size: int, tmp_path: Path) -> Profile:
-    words = ("--resources", "memcap", "--memory-gib", "0.5", "--time-cap", "10s")
+    words = ("--resources", "memcap", "--memory-gib", "0.5", "--time-cap", "5s")
     return profiled(tmp_path, *words, "--", sys.executable, "-c", HOLDER.format(size=size))
 
 

@@ -181,7 +181,7 @@ def wait_for(what: Callable[[], object], why: str) -> None:
         except UnavailableError as error:
             told = f": {error}"
         assert slept < PATIENCE, why + told
-        time.sleep(nap := min(0.05 + slept / 8, 0.5))
+        time.sleep(nap := min(0.05 + slept / 8, 1.0))
         slept += nap
 
 

@@ -78,7 +78,7 @@ def until_not_stale(r: Rehearsal, slot: Slot) -> ApplyOutcome:
 
 def points(stand: Stand) -> range:
     """Where the process crashes: everywhere in memory, here and there where every run goes over a wire."""
-    return range(1, 40, 5 if stand.is_wired else 1)
+    return range(1, 40, 8 if stand.is_wired else 1)
 
 
 def test_C5_what_was_ended_is_not_adopted_when_a_late_list_shows_it_again(stand: Stand) -> None:
@@ -100,7 +100,7 @@ def test_C5_what_was_ended_is_not_adopted_when_a_late_list_shows_it_again(stand:
 
 
 def test_C5_lists_that_jump_to_and_fro_end_what_was_asked_and_nothing_else(stand: Stand) -> None:
-    for seed in range(3):
+    for seed in (1,) if stand.is_wired else range(3):
         r = stand.rehearsal()
         r.allow(r.slot(6))
         least = 6

@@ -10,11 +10,13 @@ from benchmarks.kills import between
 
 KILLS = 51
 MOST_TRIALS = 150
+SEED = 25
+"""Of each cloud one process is killed that was started whole, which costs twenty forks."""
 
 
 @pytest.mark.long
 def test_A3_fifty_kills_lose_and_double_nothing(forker: Forker) -> None:
-    tallies, peer = leaks(forker, MOST_TRIALS, seed=11, kills=KILLS, peers=3)
+    tallies, peer = leaks(forker, MOST_TRIALS, seed=SEED, kills=KILLS, peers=2)
     assert sum(t.kills for t in tallies) >= KILLS
     for tally in tallies:
         assert tally.clean, (tally.name, tally.orphans, tally.doubles, tally.missing, tally.unfinished)

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from quick_starts import by_way_of
 
 from benchmarks.children import Child, Forker, Job
 from benchmarks.processes import Fate, Front, Mark
@@ -28,11 +29,10 @@ def job(tmp_path: Path, *argv: str) -> Job:
 
 
 def test_a_process_that_comes_after_a_time_out_is_its_own_and_none_is_waited_for_without_its_parent(
-    tmp_path: Path,
+    tmp_path: Path, loaded: Path | None
 ) -> None:
-    with Forker(()) as forker:
-        forker.warm(job(tmp_path, "--version"))
-        parent = forker.start(job(tmp_path, "--version")).made_by
+    with Forker((), by_way_of(loaded)) as forker:
+        parent = forker.warm(job(tmp_path, "--version")).pid
         os.kill(parent, signal.SIGSTOP)
         late = forker.start(job(tmp_path, "demo"))
         with pytest.raises(TimeoutError, match="still running"):

@@ -41,7 +41,7 @@ QUIET_VERBS = (
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, coarse_steps: None) -> Path:
     """A directory with a trace and a configuration, where the user is."""
     (tmp_path / "work").mkdir()
     monkeypatch.chdir(tmp_path / "work")

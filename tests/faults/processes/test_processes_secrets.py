@@ -40,6 +40,7 @@ aws_secret_access_key = {CANARY}-profile-secret
 GOOGLE = {"type": "service_account", "private_key": f"{CANARY}-google-key", "client_email": f"{CANARY}@x"}
 ENDPOINTS = [f"http://user:{CANARY}@127.0.0.1:9", f"https://user:{CANARY}@127.0.0.1:9", f"http://{CANARY}.example.org"]
 OURS, AMAZONS = "HYC_LIVE__ENDPOINT", ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_EC2")
+DEBUG = ("--debug", "-v")
 ANYWHERE = [
     *(("aws", variable, url) for variable in (OURS, AMAZONS[0]) for url in ENDPOINTS),
     ("aws", AMAZONS[1], ENDPOINTS[0]),
@@ -131,8 +132,7 @@ def test_L6_no_secret_is_in_what_failures_say(cloud: str, answer: str, staged: S
 
 
 @every_cloud
-@pytest.mark.parametrize("status", [400, 401, 403])
-@pytest.mark.parametrize("debug", [(), ("--debug", "-v")], ids=["plain", "debug"])
+@pytest.mark.parametrize(("status", "debug"), [(400, DEBUG), (401, DEBUG), (403, DEBUG), (403, ())])
 def test_L6_an_endpoint_that_repeats_the_signed_request_is_not_repeated(
     cloud: str, status: int, debug: tuple[str, ...], staged: Staging
 ) -> None:

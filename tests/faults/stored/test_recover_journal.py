@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
+from itertools import cycle
 from pathlib import Path
 
 import pytest
@@ -101,8 +102,7 @@ DAMAGES: dict[str, Callable[[bytes], bytes]] = {
 }
 
 
-@pytest.mark.parametrize("damage", DAMAGES)
-@pytest.mark.parametrize("name", CLOUDS)
+@pytest.mark.parametrize(("name", "damage"), list(zip(cycle(CLOUDS), DAMAGES, strict=False)))
 def test_A8_a_damage_at_any_line_loses_and_doubles_nothing(name: str, damage: str, tmp_path: Path) -> None:
     whole = in_flight(name, tmp_path / "whole").journal.read_bytes().splitlines(keepends=True)
     for number in range(len(whole)):
@@ -142,9 +142,10 @@ def test_where_nothing_is_lost_the_plan_that_was_begun_last_stays_known(tmp_path
     assert disk.recover().plan == before.plan
 
 
-@pytest.mark.parametrize("name", CLOUDS)
-def test_A8_a_recover_that_is_killed_anywhere_is_done_again(name: str, tmp_path: Path) -> None:
-    for at in range(1, 60):
+@pytest.mark.parametrize(("name", "step"), [("aws", 1), ("gcp", 4), ("azure", 5)])
+def test_A8_a_recover_that_is_killed_anywhere_is_done_again(name: str, step: int, tmp_path: Path) -> None:
+    """At every point on one cloud, at some on the others: what a file goes through does not depend on the cloud."""
+    for at in range(1, 60, step):
         disk = in_flight(name, tmp_path / f"at-{at}")
         lines = disk.journal.read_bytes().splitlines(keepends=True)
         disk.journal.write_bytes(b"".join([*lines[:-1], flipped(lines[-1], 0.5)]))

@@ -45,14 +45,14 @@ def check_refused(code: int, lines: list[Any], pid: int, *, told: bool) -> None:
 
 
 def test_G1_two_that_start_together_are_never_both_inside(tmp_path: Path) -> None:
-    runs = driven("together", tmp_path / "state", "25")
+    runs = driven("together", tmp_path / "state", "12")
     saved: list[int] = []
     for run in runs:
         codes = sorted(code for code, _ in run["ends"])
         assert codes in ([0, 0], [0, 5]), run
         saved += [value for _, lines in run["ends"] for what, value in lines if what == "saved"]
     assert sorted(saved) == list(range(1, len(saved) + 1))  # no writing was lost, none was made twice
-    assert len(saved) >= 50
+    assert len(saved) >= 24
 
 
 def test_G2_a_holder_that_was_killed_is_replaced_and_its_intents_come_first(tmp_path: Path) -> None:
