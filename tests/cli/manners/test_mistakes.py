@@ -628,7 +628,7 @@ def test_a_refusal_says_what_may_be_written_instead(line: str, hint: str, told: 
 
 
 def test_a_plan_for_no_cloud_is_refused_with_its_own_cloud_and_file(told: Told) -> None:
-    told("plan trace.csv --provider gcp --family n2 --out plan.json")
+    told("plan trace.csv --provider gcp --family e2 --out plan.json")
     code, _, said = told("apply plan.json --cloud fake")
     assert (code, "hint: plan it again with --cloud gcp --out plan.json; --cloud fake rehearses" in said) == (1, True)
 
