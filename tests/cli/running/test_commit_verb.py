@@ -323,7 +323,9 @@ def test_reserved_instances_of_windows_are_set_aside_and_the_rest_is_bought(plan
         text = json.dumps({**document, "mix": [*special, *rest]})
         Path("mixed.json").write_text(text, encoding="utf-8")
         assert run(["commit", "recommend", "mixed.json", *NOW]) == 0
-        assert "hcloud does not buy aws/" in " ".join(said()[1].split())
+        told = " ".join(said()[1].split())
+        assert "hcloud does not buy aws/" in told
+        assert "console" in told
         Path("buy.json").unlink(missing_ok=True)
         assert run(asked) == 0
         out, err = (" ".join(text.split()) for text in said())

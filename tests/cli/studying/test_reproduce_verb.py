@@ -139,10 +139,10 @@ def test_a_page_is_written_with_its_pictures(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     kept = {key: reproducing.STUDIES[key] for key in ("applications", "calibration")}
-    monkeypatch.setattr("hcloud.research.reproduce.STUDIES", kept)
     out = tmp_path / "new" / "docs"
     texts = set()
-    for _ in range(2):
+    for studies in (kept, {key: STUDIES[key] for key in kept}):  # once as remembered, once anew
+        monkeypatch.setattr("hcloud.research.reproduce.STUDIES", studies)
         assert run(["reproduce", "hcloud", "--out", str(out), "--seeds", "2"]) == 0, capsys.readouterr().err
         texts.add((out / PAGE).read_bytes() + b"".join(p.read_bytes() for p in sorted(out.glob("reproduction/*"))))
         shutil.rmtree(out)

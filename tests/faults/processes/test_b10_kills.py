@@ -21,5 +21,6 @@ def test_A3_fifty_kills_lose_and_double_nothing(forker: Forker) -> None:
     for tally in tallies:
         assert tally.clean, (tally.name, tally.orphans, tally.doubles, tally.missing, tally.unfinished)
         assert tally.killed, "not one of them was a SIGKILL"
+    assert any(tally.whole for tally in tallies), "none was started whole"
     assert between(tallies) >= BETWEEN_GOAL
     assert peer.orphans, "the same kills lose machines of a loop without a journal"

@@ -86,7 +86,7 @@ def _compiled() -> dict[str, Any]:
     return compiled(SESSION)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=18, deadline=None)
 @given(ANY, DRAWS, st.integers(0, 60))
 def test_a_restored_session_and_compiled_kernels_go_on_as_the_first(name: str, draws: list[Draw], cut: int) -> None:
     setup = SETUPS[name]
