@@ -26,7 +26,7 @@ from hcloud.readers.prices.shipped.bundled import load_bundled
 from hcloud.usecases.deciding.billed.basis import basis_of, question_of, with_bought
 from hcloud.usecases.deciding.billed.plan import plan_of
 from hcloud.usecases.live.ground import LiveGround
-from hcloud.usecases.live.held import bought_since
+from hcloud.usecases.live.held import bought_since, with_held
 from hcloud.usecases.workloads.billed import by_kinds
 from hcloud.views.console import Terminal
 from hcloud.views.deciding.bill_plan import show_bill_plan
@@ -517,6 +517,12 @@ def test_what_was_bought_since_the_bill_is_owned_of_the_kind_that_it_covers() ->
         "sp-1 (compute savings plan)",
         "aws/us-east-1/m5.4xlarge/ec2-instance-savings-plan-1y-no-upfront",
     ]
+    # what a person has stated as owned there hides the same in the account, and nothing else
+    config = basis.loaded.config.model_copy(update={"owned": bought[:1]})
+    ground.loaded = replace(basis.loaded, config=config)
+    assert bought_since(cast("LiveGround", ground), NOW, made.end) == (bought[1:], said)
+    told_of = with_held(cast("LiveGround", ground), NOW)[1]
+    assert [text.split()[0].split("/")[2] for text in told_of] == ["m5.2xlarge", "m5.4xlarge", "m5.4xlarge"]
 
 
 @pytest.mark.slow
