@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from functools import cache
 from types import SimpleNamespace
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -22,6 +22,7 @@ from hcloud.planning.billed.kinds import kinds_of
 from hcloud.planning.billed.spread import most_uneven
 from hcloud.planning.changes.slots import CloudRegion
 from hcloud.readers.configuration.config import Loaded, MarketSection, load_config
+from hcloud.readers.configuration.owned_section import OwnedSection
 from hcloud.readers.prices.shipped.bundled import load_bundled
 from hcloud.usecases.deciding.billed.basis import basis_of, question_of, with_bought
 from hcloud.usecases.deciding.billed.plan import plan_of
@@ -475,11 +476,18 @@ def test_markets_that_are_asked_for_leave_out_the_others() -> None:
 
     def asked(**market: object) -> Loaded:
         section = MarketSection(provider=AWS, **market)  # type: ignore[arg-type]
-        return replace(loaded, config=loaded.config.model_copy(update={"markets": (section,)}, deep=True))
+        return replace(
+            loaded, config=loaded.config.model_copy(update={"markets": (section,), "owned": (owned,)}, deep=True)
+        )
 
+    place: dict[str, Any] = {"provider": AWS, "region": "us-east-1", "instance_type": "c5.large", "os": "windows"}
+    owned = OwnedSection(**place, option=PurchaseOption.RESERVED, term_years=1, count=2, expires=date(2027, 9, 1))
     config = asked(families=("c*",), terms=(1,)).config
     assert "markets" in config.model_fields_set
-    assert [k.name for k in planned(made, asked(families=("c*",))).kinds] == ["aws/us-east-1/c5"]
+    plan = planned(made, asked(families=("c*",)))
+    assert [k.name for k in plan.kinds] == ["aws/us-east-1/c5"]
+    [useless] = [warning for warning in plan.warnings if "no kind that is planned can use it" in warning]
+    assert useless.endswith(f": {owned.key}")
     with pytest.raises(UsageError, match="in the markets that are asked for"):
         planned(made, asked(regions=("eu-west-1",)))
 

@@ -119,6 +119,11 @@ def with_bought(basis: BillBasis, bought: Sequence[OwnedSection]) -> tuple[BillB
     return replace(basis, loaded=replace(basis.loaded, config=config)), said
 
 
+def without_kind(basis: BillBasis) -> list[str]:
+    """What the configuration says is owned and no kind that is planned can use: of another system or family."""
+    return [str(section.key) for section in basis.loaded.config.owned if not _covered(section, basis)]
+
+
 def _bought_since(basis: BillBasis, use: KindUse) -> tuple[OwnedSection, ...]:
     """What the configuration says is owned beside what the bill says, each by the largest kind that it covers, before
     others one with the type that it was bought for."""
