@@ -510,6 +510,8 @@ def test_what_was_bought_since_the_bill_is_owned_of_the_kind_that_it_covers() ->
         commitment("m5.4xlarge", made.end - timedelta(days=1)),  # the bill has it
         commitment("m5", since, option=PurchaseOption.INSTANCE_SAVINGS_PLAN),  # for which of the two?
         commitment("", since, id="sp-1", option=COMPUTE_PLAN),
+        commitment("c5.large", since),
+        commitment("m5.unheard", since),
     )
     cloud = SimpleNamespace(scope=lambda: Scope("aws", "1", "us-east-1"), commitments=lambda: there)
     patience, store = SimpleNamespace(ask=lambda what: what()), SimpleNamespace(load=lambda: None)
@@ -524,13 +526,16 @@ def test_what_was_bought_since_the_bill_is_owned_of_the_kind_that_it_covers() ->
     assert [text.partition(" was bought")[0] for text in (*said, *told)] == [
         "sp-1 (compute savings plan)",
         "aws/us-east-1/m5.4xlarge/ec2-instance-savings-plan-1y-no-upfront",
+        "aws/us-east-1/c5.large/reserved-instance-1y-no-upfront",
+        "aws/us-east-1/m5.unheard/reserved-instance-1y-no-upfront",
     ]
     # what a person has stated as owned there hides the same in the account, and nothing else
     config = basis.loaded.config.model_copy(update={"owned": bought[:1]})
     ground.loaded = replace(basis.loaded, config=config)
     assert bought_since(cast("LiveGround", ground), NOW, made.end) == (bought[1:], said)
     told_of = with_held(cast("LiveGround", ground), NOW)[1]
-    assert [text.split()[0].split("/")[2] for text in told_of] == ["m5.2xlarge", "m5.4xlarge", "m5.4xlarge"]
+    named = ["c5.large", "m5.2xlarge", "m5.4xlarge", "m5.4xlarge", "m5.unheard"]
+    assert [text.split()[0].split("/")[2] for text in told_of] == named
 
 
 @pytest.mark.slow
