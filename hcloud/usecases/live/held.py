@@ -63,7 +63,8 @@ def _asked(ground: LiveGround) -> tuple[Scope | None, Sequence[Commitment], tupl
     try:
         return asking.ask(ground.cloud.scope), asking.ask(ground.cloud.commitments), ()
     except DeniedError as error:
-        return None, (), () if _is_stated(ground) else (f"existing commitments could not be read and are not counted: {error}",)
+        told = (f"existing commitments could not be read and are not counted: {error}",)
+        return None, (), () if _is_stated(ground) else told
 
 
 def _is_stated(ground: LiveGround) -> bool:

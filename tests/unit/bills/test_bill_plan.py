@@ -481,7 +481,9 @@ def test_markets_that_are_asked_for_leave_out_the_others() -> None:
         )
 
     place: dict[str, Any] = {"provider": AWS, "region": "us-east-1", "instance_type": "c5.large", "os": "windows"}
-    owned = OwnedSection(**place, option=PurchaseOption.RESERVED, term_years=1, count=2, expires=date(2027, 9, 1))
+    owned = OwnedSection(
+        **place, option=PurchaseOption.RESERVED, term_years=1, count=Decimal(2), expires=date(2027, 9, 1)
+    )
     config = asked(families=("c*",), terms=(1,)).config
     assert "markets" in config.model_fields_set
     plan = planned(made, asked(families=("c*",)))
