@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +47,8 @@ class LineTotal:
     money: dict[str, int] = field(default_factory=dict)
     absent: dict[str, str] = field(default_factory=dict)
     """The columns of texts and of money that a file of it has none of, by role."""
+    day: int = NEVER
+    """Of use before the month it is billed in: the hour at which its day begins."""
 
 
 class HourTable:
@@ -99,6 +101,7 @@ class BillSums:
 
     def take(self, form: BillFormat, cells: Cells, check: Callable[[Texts], None]) -> None:
         """Add a batch; ``check`` refuses lines that cannot be added, by their texts. PlaceError for a bad cell."""
+        cells = _early_by_day(cells)
         ids = [self._id(form, sort, row, check) for sort, row in zip(cells.sorts, cells.first.tolist(), strict=True)]
         count = len(ids)
         counted = cells.codes if cells.counted is None else cells.codes[cells.counted]
@@ -132,16 +135,18 @@ class BillSums:
         known = self.sorts.get(sort)
         if known is not None:
             return known
-        texts = dict(zip(form.texts, sort, strict=True))
+        texts, day = dict(zip(form.texts, sort, strict=False)), sort[len(form.texts) :]
         try:
             check(texts)
             line = form.meaning(texts)
         except PlaceError as error:
             raise PlaceError(row, error.column, error.value, error.allowed) from None
         target = -1
+        if day and line.usage is None:
+            return self._id(form, sort[:-1], row, check)
         if line.usage is not None:
             target = self.targets.setdefault((line.usage, line.stream, line.option), len(self.targets))
-        self.totals.append(LineTotal(texts, line, target))
+        self.totals.append(LineTotal(texts, line, target, day=int(day[0]) if day else NEVER))
         self.sorts[sort] = len(self.totals) - 1
         return self.sorts[sort]
 
@@ -197,6 +202,18 @@ class BillSums:
     def _refuse(rows: Whole, odd: NDArray[np.bool_], column: str, allowed: str) -> None:
         if odd.any():
             raise PlaceError(int(rows[np.argmax(odd)]), column, "is empty", allowed)
+
+
+def _early_by_day(cells: Cells) -> Cells:
+    """The same with lines before the month that is billed as sorts of their own: the hour at which the day of each
+    begins is one more text."""
+    early, sorts = (cells.start >= 0) & (cells.start < cells.since), len(cells.sorts)
+    if not early.any():
+        return cells
+    keys = cells.codes + early * sorts * (cells.start - cells.start % _DAY + 1)
+    kept, first, codes = np.unique(keys, return_index=True, return_inverse=True)
+    named = [(*cells.sorts[key % sorts], *([str(key // sorts - 1)] * (key >= sorts))) for key in kept.tolist()]
+    return replace(cells, codes=codes, sorts=named, first=first)
 
 
 def _by_sort(cells: Cells) -> list[float]:

@@ -48,13 +48,18 @@ class BillHours:
         """Without corrections of earlier bills, which are none of what ran: what is before the hour from which on the
         months of this one are ``billed``, and what takes use off alone. The hours of more use that are left out."""
         used = np.asarray((self.values > 0).any(axis=0))
-        early = 0
+        early, self.billed = 0, -1
         if 0 < billed < self.count and used[billed:].any():
             early, used[:billed] = int(used[:billed].sum()), False
+            self.billed = self.first + billed
         before = int(np.argmax(used)) if self.corrected or early else 0
         self.values, self.whole = self.values[:, before:], self.whole[:, before:]
         self.first, self.count = self.first + before, self.count - before
         return early
+
+    def has(self, used: LineTotal) -> bool:
+        """Whether lines of use are of its hours: not of those before the months that are billed."""
+        return used.day >= self.billed
 
     def share(self, fee: LineTotal) -> Fraction:
         """The part of a fee that is of hours until the last one of the bill. The fees of a month stand whole in a

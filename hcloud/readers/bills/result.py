@@ -48,7 +48,7 @@ def bill_of(sums: BillSums, origin: BillOrigin, said: Mapping[str, int]) -> Bill
     """The bill of all lines that were added up."""
     priced = PricedLines(origin.rates)
     hours = BillHours(sums, origin.gap_days, finished=origin.finished)
-    kinds = _by_kind(sums)
+    kinds = _by_kind(sums, hours)
     off = TakenOff(sums.totals, priced)
     usage = tuple(_usage(kind, kinds[kind], hours, priced, off) for kind in sorted(kinds))
     without = lacking(sums.totals, slashes="legacy" in origin.format)
@@ -83,12 +83,12 @@ class _OfKind:
     places: dict[tuple[Stream, PurchaseOption | None], int] = field(default_factory=dict)
 
 
-def _by_kind(sums: BillSums) -> dict[UsageKind, _OfKind]:
+def _by_kind(sums: BillSums, hours: BillHours) -> dict[UsageKind, _OfKind]:
     kinds: dict[UsageKind, _OfKind] = {}
     for (kind, stream, option), row in sums.targets.items():
         kinds.setdefault(kind, _OfKind()).places[stream, option] = row
     for total in sums.totals:
-        if total.line.usage is not None:
+        if total.line.usage is not None and hours.has(total):
             kinds[total.line.usage].totals.append(total)
     return kinds
 

@@ -37,7 +37,7 @@ _PAGE = 1 << 16
 _NULLS = ["", "NULL", "null", "Null", "None"]
 _ROW = re.compile(r"Row #(\d+): ?")
 _WIDEST = 4096
-_ZERO, _FILLED = 1, 2
+_ZERO, _BELOW, _FILLED = 1, 2, 3
 CUT = "files that end without a newline (the last line may be cut off)"
 _OWNERS = frozenset(
     {
@@ -209,10 +209,14 @@ def _net(file: BillFile) -> dict[str, str]:
 
 
 def _stated(column: pa.Array) -> int:
-    """0 for a column that is empty, _ZERO for one that says nothing but 0, _FILLED for others."""
+    """0 for a column that is empty, _ZERO for one that says nothing but 0, _BELOW for one with no more than discounts
+    beside, _FILLED for others."""
     is_text = pa.types.is_string(column.type)
-    filled = pc.match_substring_regex(column, "[1-9]") if is_text else pc.not_equal(column, 0)
-    return _FILLED if pc.any(filled).as_py() else _ZERO if pc.any(column.is_valid()).as_py() else 0
+    above = pc.match_substring_regex(column, "^[^-eE]*[1-9]") if is_text else pc.greater(column, 0)
+    if pc.any(above).as_py():
+        return _FILLED
+    below = pc.match_substring_regex(column, "^[^eE]*[1-9]") if is_text else pc.less(column, 0)
+    return _BELOW if pc.any(below).as_py() else _ZERO if pc.any(column.is_valid()).as_py() else 0
 
 
 def _as_one(batch: pa.RecordBatch) -> pa.RecordBatch:

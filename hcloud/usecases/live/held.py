@@ -21,9 +21,9 @@ from hcloud.usecases.workloads.bills import is_bill_named
 def with_held(ground: LiveGround, at: datetime) -> tuple[Loaded, tuple[str, ...]]:
     """The configuration with what the cloud says is held as owned, and what should be said about it.
 
-    It stays as it is where a person has stated what is owned there, where a bill says what is held (see
-    :func:`bought_since`), and where these credentials may not look. What the price book knows no price of cannot be
-    planned with, and is told.
+    It stays as it is where a person has stated what is owned there (the rest that the account holds is told), where a
+    bill says what is held (see :func:`bought_since`), and where these credentials may not look. What the price book
+    knows no price of cannot be planned with, and is told.
     """
     loaded = ground.loaded
     if is_bill_named(loaded):
@@ -32,6 +32,9 @@ def with_held(ground: LiveGround, at: datetime) -> tuple[Loaded, tuple[str, ...]
     if scope is None:
         return loaded, denied
     found = _sections(held, ground, scope, at)
+    if _is_stated(ground):
+        beside = sorted({str(o.key) for o in found})
+        return loaded, tuple(f"{key} exists in the account, but not in 'owned': not counted" for key in beside)
     known = tuple(o for o in found if o.key in ground.book.offers)
     strange = sorted({str(o.key) for o in found if o not in known})
     said = tuple(f"{key} exists in the account, but the price book has no price for it: not counted" for key in strange)
@@ -56,18 +59,30 @@ def bought_since(ground: LiveGround, at: datetime, end: datetime) -> tuple[tuple
 
 def _asked(ground: LiveGround) -> tuple[Scope | None, Sequence[Commitment], tuple[str, ...]]:
     """Where, and what the cloud says is held there; no scope where it is not asked, with why where it denies that."""
-    place, asking = (ground.place.provider, ground.place.region), ground.patience()
-    if any((o.provider, o.region) == place for o in ground.loaded.config.owned):
-        return None, (), ()
+    asking = ground.patience()
     try:
         return asking.ask(ground.cloud.scope), asking.ask(ground.cloud.commitments), ()
     except DeniedError as error:
-        return None, (), (f"existing commitments could not be read and are not counted: {error}",)
+        told = (f"existing commitments could not be read and are not counted: {error}",)
+        return None, (), () if _is_stated(ground) else told
+
+
+def _is_stated(ground: LiveGround) -> bool:
+    """Whether a person has stated what is owned in this place."""
+    place = (ground.place.provider, ground.place.region)
+    return any((o.provider, o.region) == place for o in ground.loaded.config.owned)
 
 
 def _sections(held: Sequence[Commitment], ground: LiveGround, scope: Scope, at: datetime) -> tuple[OwnedSection, ...]:
+    """What a person has not stated as owned: of dollars any of the same option may be the same."""
     standing = _standing(ground) if any(map(_names_family, held)) else ()
-    return tuple(owned_sections([_counted_in(c, ground, standing) for c in held], scope, at))
+    there = owned_sections([_counted_in(c, ground, standing) for c in held], scope, at)
+    stated = {_told_apart(o) for o in ground.loaded.config.owned}
+    return tuple(o for o in there if _told_apart(o) not in stated)
+
+
+def _told_apart(owned: OwnedSection) -> object:
+    return (owned.provider, owned.region, owned.option) if owned.option.is_spend_based else owned.key
 
 
 def _names_family(found: Commitment) -> bool:

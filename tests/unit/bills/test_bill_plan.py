@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from functools import cache
 from types import SimpleNamespace
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -22,11 +22,12 @@ from hcloud.planning.billed.kinds import kinds_of
 from hcloud.planning.billed.spread import most_uneven
 from hcloud.planning.changes.slots import CloudRegion
 from hcloud.readers.configuration.config import Loaded, MarketSection, load_config
+from hcloud.readers.configuration.owned_section import OwnedSection
 from hcloud.readers.prices.shipped.bundled import load_bundled
 from hcloud.usecases.deciding.billed.basis import basis_of, question_of, with_bought
 from hcloud.usecases.deciding.billed.plan import plan_of
 from hcloud.usecases.live.ground import LiveGround
-from hcloud.usecases.live.held import bought_since
+from hcloud.usecases.live.held import bought_since, with_held
 from hcloud.usecases.workloads.billed import by_kinds
 from hcloud.views.console import Terminal
 from hcloud.views.deciding.bill_plan import show_bill_plan
@@ -475,11 +476,20 @@ def test_markets_that_are_asked_for_leave_out_the_others() -> None:
 
     def asked(**market: object) -> Loaded:
         section = MarketSection(provider=AWS, **market)  # type: ignore[arg-type]
-        return replace(loaded, config=loaded.config.model_copy(update={"markets": (section,)}, deep=True))
+        return replace(
+            loaded, config=loaded.config.model_copy(update={"markets": (section,), "owned": (owned,)}, deep=True)
+        )
 
+    place: dict[str, Any] = {"provider": AWS, "region": "us-east-1", "instance_type": "c5.large", "os": "windows"}
+    owned = OwnedSection(
+        **place, option=PurchaseOption.RESERVED, term_years=1, count=Decimal(2), expires=date(2027, 9, 1)
+    )
     config = asked(families=("c*",), terms=(1,)).config
     assert "markets" in config.model_fields_set
-    assert [k.name for k in planned(made, asked(families=("c*",))).kinds] == ["aws/us-east-1/c5"]
+    plan = planned(made, asked(families=("c*",)))
+    assert [k.name for k in plan.kinds] == ["aws/us-east-1/c5"]
+    [useless] = [warning for warning in plan.warnings if "no kind that is planned can use it" in warning]
+    assert useless.endswith(f": {owned.key}")
     with pytest.raises(UsageError, match="in the markets that are asked for"):
         planned(made, asked(regions=("eu-west-1",)))
 
@@ -502,6 +512,8 @@ def test_what_was_bought_since_the_bill_is_owned_of_the_kind_that_it_covers() ->
         commitment("m5.4xlarge", made.end - timedelta(days=1)),  # the bill has it
         commitment("m5", since, option=PurchaseOption.INSTANCE_SAVINGS_PLAN),  # for which of the two?
         commitment("", since, id="sp-1", option=COMPUTE_PLAN),
+        commitment("c5.large", since),
+        commitment("m5.unheard", since),
     )
     cloud = SimpleNamespace(scope=lambda: Scope("aws", "1", "us-east-1"), commitments=lambda: there)
     patience, store = SimpleNamespace(ask=lambda what: what()), SimpleNamespace(load=lambda: None)
@@ -516,7 +528,16 @@ def test_what_was_bought_since_the_bill_is_owned_of_the_kind_that_it_covers() ->
     assert [text.partition(" was bought")[0] for text in (*said, *told)] == [
         "sp-1 (compute savings plan)",
         "aws/us-east-1/m5.4xlarge/ec2-instance-savings-plan-1y-no-upfront",
+        "aws/us-east-1/c5.large/reserved-instance-1y-no-upfront",
+        "aws/us-east-1/m5.unheard/reserved-instance-1y-no-upfront",
     ]
+    # what a person has stated as owned there hides the same in the account, and nothing else
+    config = basis.loaded.config.model_copy(update={"owned": bought[:1]})
+    ground.loaded = replace(basis.loaded, config=config)
+    assert bought_since(cast("LiveGround", ground), NOW, made.end) == (bought[1:], said)
+    told_of = with_held(cast("LiveGround", ground), NOW)[1]
+    named = ["c5.large", "m5.2xlarge", "m5.4xlarge", "m5.4xlarge", "m5.unheard"]
+    assert [text.split()[0].split("/")[2] for text in told_of] == named
 
 
 @pytest.mark.slow

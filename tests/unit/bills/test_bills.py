@@ -440,6 +440,7 @@ def test_a_correction_of_an_earlier_bill_is_no_hour_of_this_one(tmp_path: Path) 
     assert (bill.start, bill.hours) == (before.start, before.hours)
     assert [used.hours.tolist() for used in bill.usage] == [used.hours.tolist() for used in before.usage]
     assert bill.total == before.total + Decimal("0.663")
+    assert [(used.cost, used.list_cost) for used in bill.usage] == [(u.cost, u.list_cost) for u in before.usage]
     assert sum(count for told, count in bill.said.items() if "first billed month" in told) == 1
 
 

@@ -300,10 +300,15 @@ def test_a_report_of_aws_is_of_what_is_paid_after_discounts(tmp_path: Path) -> N
     assert [use.cost for use in (saved.covered or {}).values()] == [Decimal("0.07")]
     assert figures.effective_savings_rate == Decimal("0.19")  # 0.207 and 0.036 of 0.3
     # a column that a table has filled with 0 says nothing: all was free
-    zero = [{**row, "line_item_net_unblended_cost": "0.0"} for row in [*rows, told]]
+    zero = [{**row, "line_item_net_unblended_cost": "0E-10"} for row in [*rows, told]]
     bill = read_bill(written(zero, tmp_path / "zero.csv"))
     assert bill.total == Decimal("1.21")  # 0.1 + 0.05 + 0.07 + 1 - 0.01
     assert any("line_item_net_unblended_cost is 0 throughout" in said for said in bill.said)
+    # but a part of a bill with lines of discounts alone has none of it
+    (tmp_path / "parts").mkdir()
+    for part, lines in (("a", rows), ("b", [{**told, "line_item_net_unblended_cost": "0"}])):
+        written(lines, tmp_path / "parts" / f"{part}.csv")
+    assert read_bill(tmp_path / "parts").total == Decimal("1.198")
 
 
 def test_a_list_cost_of_nothing_for_what_was_paid_for_is_not_known(tmp_path: Path) -> None:

@@ -17,7 +17,6 @@ from hcloud.planning.billed.held import FLOATING, HeldRule, HeldShares, held_of
 from hcloud.planning.billed.kinds import KindUse, MachineKind
 from hcloud.readers.configuration.config import Loaded, MarketSection
 from hcloud.readers.configuration.owned_section import OwnedSection
-from hcloud.units import counted
 from hcloud.usecases.workloads.billed import SHOWN_NAMES, BillOfKinds
 from hcloud.usecases.workloads.sources import open_prices
 
@@ -107,16 +106,23 @@ def market_of(loaded: Loaded, kind: MachineKind) -> MarketSection | None:
 
 def with_bought(basis: BillBasis, bought: Sequence[OwnedSection]) -> tuple[BillBasis, tuple[str, ...]]:
     """The same with what was ``bought`` since as owned where one kind alone can be meant; what is said of the rest."""
-    known = [(section, _covered(section, basis)) for section in bought if section.key in basis.book.offers]
-    owned = (*basis.loaded.config.owned, *(section for section, kinds in known if len(kinds) == 1))
+    offers = basis.book.offers
+    found = [(section, _covered(section, basis) if section.key in offers else []) for section in bought]
+    owned = (*basis.loaded.config.owned, *(section for section, kinds in found if len(kinds) == 1))
     said = tuple(
-        f"{section.key} was bought since the end of the bill for one of {counted(len(kinds), 'kind')} and is not "
-        "counted here: 'hcloud commit plan' subtracts it"
-        for section, kinds in known
-        if len(kinds) > 1
+        f"{section.key} was bought since the end of the bill "
+        f"{f'for one of {len(kinds)} kinds' if kinds else 'for no kind that is planned, or has no price,'}"
+        " and is not counted here: 'hcloud commit plan' subtracts it"
+        for section, kinds in found
+        if len(kinds) != 1
     )
     config = basis.loaded.config.model_copy(update={"owned": owned})
     return replace(basis, loaded=replace(basis.loaded, config=config)), said
+
+
+def without_kind(basis: BillBasis) -> list[str]:
+    """What the configuration says is owned and no kind that is planned can use: of another system or family."""
+    return [str(section.key) for section in basis.loaded.config.owned if not _covered(section, basis)]
 
 
 def _bought_since(basis: BillBasis, use: KindUse) -> tuple[OwnedSection, ...]:

@@ -25,7 +25,15 @@ from hcloud.planning.fleets.fleet import Holding
 from hcloud.planning.fleets.owned import Owned
 from hcloud.readers.bills.options import is_of_bill
 from hcloud.readers.configuration.config import Loaded
-from hcloud.units import HOURS_PER_MONTH, HOURS_PER_YEAR, SECONDS_PER_HOUR, counted, format_money, format_span
+from hcloud.units import (
+    HOURS_PER_MONTH,
+    HOURS_PER_YEAR,
+    SECONDS_PER_HOUR,
+    counted,
+    format_money,
+    format_span,
+    some_of,
+)
 from hcloud.usecases.deciding.billed.basis import (
     BillBasis,
     BoughtSince,
@@ -34,6 +42,7 @@ from hcloud.usecases.deciding.billed.basis import (
     market_of,
     question_of,
     with_bought,
+    without_kind,
 )
 from hcloud.usecases.deciding.billed.together import TogetherKinds, together
 from hcloud.usecases.deciding.plan import Beside, DecidedPlan, compared_for, plan_for
@@ -119,7 +128,7 @@ def plan_kind(
     joint = together(compared, basis)
     held = _chosen(basis, joint)
     made = _planned(basis, use, now, Beside(compared=compared.get(use.kind), holdings=held.get(use.kind)))
-    said = (*_said(basis, use, basis.found.since(use)), *_endless(basis), *_told_together(use, joint, held))
+    said = (*_said(basis, use, basis.found.since(use)), *_told_of_held(basis), *_told_together(use, joint, held))
     bought = {kind: held.get(kind, of.optimum.fleet.holdings) for kind, of in compared.items()}
     beside = tuple(beside_kind(use.kind, basis.held, bought, basis.found.end))
     return replace(
@@ -283,7 +292,7 @@ def _warnings(basis: BillBasis, plans: Sequence[KindPlan], now: datetime) -> Ite
         yield f"{more} on lines of the bill: hcloud workload show {_source(basis)}"
     rule = basis.loaded.config.bill
     yield from old(basis.bill, basis.found.missing_days, now, timedelta(seconds=rule.old))
-    yield from _endless(basis)
+    yield from _told_of_held(basis)
     for name, why in basis.held.unused.items():
         yield f"{name} is held and not counted: {why}: check what else it covers before you buy"
     yield from of_prices(plans)
@@ -300,8 +309,10 @@ def _sustained(basis: BillBasis) -> Iterator[tuple[str, Decimal]]:
             yield use.kind.name, rule.full_month_factor
 
 
-def _endless(basis: BillBasis) -> Iterator[str]:
-    """That commitments have no end in the bill, and which of them ended there."""
+def _told_of_held(basis: BillBasis) -> Iterator[str]:
+    """That commitments have no end in the bill, which of them ended there, and which no kind can use."""
+    if useless := without_kind(basis):
+        yield f"owned and not counted, as no kind that is planned can use it: {some_of(useless, SHOWN_SAID)}"
     if stopped := list(basis.held.stopped.items()):
         named = ", ".join(f"{name} ({last:%Y-%m-%d})" for name, last in stopped[:SHOWN_SAID])
         more = f" and {counted(len(stopped) - SHOWN_SAID, 'other')}" if len(stopped) > SHOWN_SAID else ""
