@@ -52,6 +52,7 @@ from datetime import timedelta
 from decimal import Decimal
 
 from hcloud.model.catalog import PurchaseOption
+from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.holdings.change import Action, Bar, Base, Change, ChangeSet, How, Observed, Refusal, Slot
 from hcloud.model.holdings.live import Commitment, CommitmentOrder, Launch, MachineState
 from hcloud.model.holdings.state import Deed, Operating
@@ -371,7 +372,9 @@ def _commitments(draft: _Draft) -> None:
         if (short <= 0) if order.option.is_spend_based else (missing <= 0):
             continue
         what = f"${short:f} an hour" if order.option.is_spend_based else f"{missing}"
-        reason = f"{what} of {order.term_years}-year {order.option.in_words} not purchased yet ('hcloud commit' buys)"
+        cloud = CLOUDS.get(draft.observed.scope.cloud)
+        way = "buy it in the console" if cloud and cloud.is_by_hand(order.option, "") else "'hcloud commit' buys"
+        reason = f"{what} of {order.term_years}-year {order.option.in_words} not purchased yet ({way})"
         count = 0 if order.option.is_spend_based else missing
         draft.changes.append(
             Change(Action.COMMIT, How.SHOW, str(order.option), order.instance_type, count, NOTHING, reason)

@@ -176,6 +176,10 @@ def test_of_dollars_an_hour_what_is_short_is_shown_to_the_cent() -> None:
     short, all_but = Decimal("0.25"), held(SPEND, hourly=str(SPEND.dollars_per_hour - Decimal("0.25")))
     [change] = changes((), observed((), ()), DiffInputs(wanted=(SPEND,), held=(all_but,))).changes
     assert f"${short} an hour of" in change.reason
+    assert change.reason.endswith("('hcloud commit' buys)")
+    seen, order = observed((), ()), replace(SPEND, option=PurchaseOption.SAVINGS_PLAN)
+    [change] = changes((), replace(seen, scope=replace(SCOPE, cloud="azure")), DiffInputs(wanted=(order,))).changes
+    assert change.reason.endswith("(buy it in the console)")
     exact = held(SPEND, hourly=str(SPEND.dollars_per_hour))
     assert changes((), observed((), ()), DiffInputs(wanted=(SPEND,), held=(exact,))).changes == ()
 
