@@ -46,7 +46,7 @@ adopted first, and has to be seen again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from decimal import Decimal
@@ -67,12 +67,12 @@ _HELD = ("active", "pending", "queued")
 
 @dataclass(frozen=True, slots=True)
 class DiffInputs:
-    """What else changes depend on. ``rates`` are dollars an hour of types that may stand and are in no slot; ``beside``
+    """What else changes depend on. ``rate`` tells dollars an hour of what may stand and is in no slot; ``beside``
     says that another state of the same project is meant to be; ``wanted`` are the commitments that should be held, and
     ``held`` those that are; ``operating`` is how it is run; ``free`` says why nothing has a price here, for the notes;
     ``said`` are further notes; ``leaves`` is why machines end that no slot is for."""
 
-    rates: Mapping[str, Decimal] = field(default_factory=dict)
+    rate: Callable[[str, PurchaseOption], Decimal | None] = lambda *_: None
     beside: bool = False
     wanted: tuple[CommitmentOrder, ...] = ()
     held: tuple[Commitment, ...] = ()
@@ -94,9 +94,9 @@ class _Draft:
     notes: list[str] = field(default_factory=list)
 
     def rate(self, of: Standing | Launch) -> Decimal | None:
-        """Dollars an hour: of a slot that is paid for in the same way, else on demand; None where nobody knows."""
+        """Dollars an hour: of a slot that is paid for in the same way, else by the terms; None where nobody knows."""
         known = self.rates.get((of.instance_type, of.option))
-        return self.terms.rates.get(of.instance_type) if known is None else known
+        return self.terms.rate(of.instance_type, of.option) if known is None else known
 
     def rates_of(self, machines: Sequence[Standing]) -> Decimal:
         return sum((self.rate(m) or NOTHING for m in machines), NOTHING)
