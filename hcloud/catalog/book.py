@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
@@ -132,26 +132,13 @@ class PriceBook:
         rows = (f"{o.key}|{plain(o.hourly)}|{plain(o.upfront)}|{o.remaining}" for o in tiers)
         return hashlib.sha256("\n".join(rows).encode()).hexdigest()
 
+    def rate(self, provider: Provider, region: str, instance_type: str, option: PurchaseOption) -> Decimal | None:
+        """Dollars an hour of a machine, on demand where nothing else is known; None where nobody knows."""
+        for paid in (option, PurchaseOption.ON_DEMAND):
+            if (found := self.offers.get(OfferKey(provider, region, instance_type, paid))) is not None:
+                return found.hourly
+        return None
+
     def oldest(self) -> date | None:
         """The day of the oldest price, None for an empty book."""
         return min((o.origin.day for o in self.offers.values()), default=None)
-
-
-@dataclass(frozen=True, slots=True)
-class OnDemandRates(Mapping[str, Decimal]):
-    """Dollars an hour on demand in one region by type. Each is looked up when it is asked for: a bundle makes its
-    offers only then, and who acts on a handful of types needs a handful."""
-
-    book: PriceBook
-    provider: Provider
-    region: str
-
-    def __getitem__(self, instance_type: str) -> Decimal:
-        return self.book.offers[OfferKey(self.provider, self.region, instance_type, PurchaseOption.ON_DEMAND)].hourly
-
-    def __iter__(self) -> Iterator[str]:
-        names = (name for provider, name in self.book.types if provider == self.provider)
-        return (name for name in sorted(names) if name in self)
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self)

@@ -86,8 +86,10 @@ def check_known(found: ChangeSet) -> None:
         raise PartialError(refusal.why, hint="nothing was done; hcloud status looks again")
 
 
-def check_guards(found: ChangeSet, approval: ChangeApproval) -> None:
-    """Refuse what costs more than allowed, or ends more than is safe without the number typed."""
+def check_guards(found: ChangeSet, approval: ChangeApproval, risen: str = "") -> None:
+    """Refuse what costs more than allowed, or ends more than is safe without the number typed; ``risen`` says which
+    prices are higher in it than were shown."""
+    risen = risen and f" ({risen})"
     more = found.hourly_after - found.hourly_before
     ceiling = approval.ceiling
     if found.unpriced and (ceiling is not None or approval.increase is not None):
@@ -95,11 +97,13 @@ def check_guards(found: ChangeSet, approval: ChangeApproval) -> None:
         raise EvidenceError(said, hint="hcloud pricing refresh, or no limits.hourly, monthly and increase")
     if more > 0 and ceiling is not None and found.hourly_after > ceiling:
         raise DeniedByGuardError(
-            f"the machines would cost {_dollars(found.hourly_after)}/h, the budget is {approval.budget}", hint=RAISE
+            f"the machines would cost {_dollars(found.hourly_after)}/h{risen}, the budget is {approval.budget}",
+            hint=RAISE,
         )
     if approval.increase is not None and more > approval.increase:
         raise DeniedByGuardError(
-            f"{_dollars(more)}/h more than now; limits.increase allows {_dollars(approval.increase)}/h", hint=RAISE
+            f"{_dollars(more)}/h more than now{risen}; limits.increase allows {_dollars(approval.increase)}/h",
+            hint=RAISE,
         )
     going, standing = len(found.going), found.standing
     many = _many(going, standing, approval.most_ended)

@@ -46,12 +46,13 @@ adopted first, and has to be seen again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from decimal import Decimal
 
 from hcloud.model.catalog import PurchaseOption
+from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.holdings.change import Action, Bar, Base, Change, ChangeSet, How, Observed, Refusal, Slot
 from hcloud.model.holdings.live import Commitment, CommitmentOrder, Launch, MachineState
 from hcloud.model.holdings.state import Deed, Operating
@@ -66,12 +67,12 @@ _HELD = ("active", "pending", "queued")
 
 @dataclass(frozen=True, slots=True)
 class DiffInputs:
-    """What else changes depend on. ``rates`` are dollars an hour of types that may stand and are in no slot; ``beside``
+    """What else changes depend on. ``rate`` tells dollars an hour of what may stand and is in no slot; ``beside``
     says that another state of the same project is meant to be; ``wanted`` are the commitments that should be held, and
     ``held`` those that are; ``operating`` is how it is run; ``free`` says why nothing has a price here, for the notes;
     ``said`` are further notes; ``leaves`` is why machines end that no slot is for."""
 
-    rates: Mapping[str, Decimal] = field(default_factory=dict)
+    rate: Callable[[str, PurchaseOption], Decimal | None] = lambda *_: None
     beside: bool = False
     wanted: tuple[CommitmentOrder, ...] = ()
     held: tuple[Commitment, ...] = ()
@@ -93,9 +94,9 @@ class _Draft:
     notes: list[str] = field(default_factory=list)
 
     def rate(self, of: Standing | Launch) -> Decimal | None:
-        """Dollars an hour: of a slot that is paid for in the same way, else on demand; None where nobody knows."""
+        """Dollars an hour: of a slot that is paid for in the same way, else by the terms; None where nobody knows."""
         known = self.rates.get((of.instance_type, of.option))
-        return self.terms.rates.get(of.instance_type) if known is None else known
+        return self.terms.rate(of.instance_type, of.option) if known is None else known
 
     def rates_of(self, machines: Sequence[Standing]) -> Decimal:
         return sum((self.rate(m) or NOTHING for m in machines), NOTHING)
@@ -371,7 +372,9 @@ def _commitments(draft: _Draft) -> None:
         if (short <= 0) if order.option.is_spend_based else (missing <= 0):
             continue
         what = f"${short:f} an hour" if order.option.is_spend_based else f"{missing}"
-        reason = f"{what} of {order.term_years}-year {order.option.in_words} not purchased yet ('hcloud commit' buys)"
+        cloud = CLOUDS.get(draft.observed.scope.cloud)
+        way = "buy it in the console" if cloud and cloud.is_by_hand(order.option, "") else "'hcloud commit' buys"
+        reason = f"{what} of {order.term_years}-year {order.option.in_words} not purchased yet ({way})"
         count = 0 if order.option.is_spend_based else missing
         draft.changes.append(
             Change(Action.COMMIT, How.SHOW, str(order.option), order.instance_type, count, NOTHING, reason)

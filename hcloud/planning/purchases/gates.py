@@ -11,6 +11,7 @@ from decimal import Decimal
 from hcloud.catalog.book import PriceBook
 from hcloud.errors import DeniedByGuardError, EvidenceError, InputError, StaleError
 from hcloud.model.catalog import refresh_command, special_in
+from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.holdings.live import Commitment, CommitmentQuote
 from hcloud.model.holdings.purchase import TERM_YEARS, CommitmentNeed, PurchaseItem, PurchasePlan, committed, snapshot
 from hcloud.model.plans.plan import Plan
@@ -48,6 +49,8 @@ def check_item(item: PurchaseItem) -> None:
     order, where = item.quote.order, item.address
     if order.option.bound_to(special_in(where)):
         raise InputError(f"{where}: hcloud buys {order.option.in_words}s of Linux on shared hardware only")
+    if (cloud := CLOUDS.get(where.partition("/")[0])) and order.option in cloud.console:
+        raise InputError(f"{where}: the API does not sell it: buy it in the cloud's console")
     if order.option.is_spend_based:
         if order.dollars_per_hour is None or order.count:
             raise InputError(f"{where}: {order.option.in_words}s are bought in dollars an hour only")

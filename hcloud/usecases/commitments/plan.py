@@ -136,8 +136,9 @@ def _planned(plan: Plan, asked: PurchasePlanRequest, ground: CommitGround, at: d
     if asked.later:
         _check_queues(coming)
     later = () if asked.later else coming
-    basis = _basis(plan, ground, scope, at)
-    sold = quoted((n for n in missing if n not in (*by_hand, *later)), basis, ground)
+    chosen = [n for n in missing if n not in (*by_hand, *later)]
+    basis = _basis(plan, ground, scope, at, begun=bool(chosen))
+    sold = quoted(chosen, basis, ground)
     found = sealed(purchase_plan(sold, held, basis))
     warned: tuple[str, ...] = ()
     if found.items:
@@ -199,9 +200,11 @@ def _is_in(need: CommitmentNeed, scope: Scope) -> bool:
     return (need.wanted.cloud, need.wanted.region) == (scope.cloud, scope.region)
 
 
-def _basis(plan: Plan, ground: CommitGround, scope: Scope, at: datetime) -> PurchaseBasis:
-    with ground.ledger.held("commit plan"):
-        lineage = ground.ledger.begin()
+def _basis(plan: Plan, ground: CommitGround, scope: Scope, at: datetime, *, begun: bool) -> PurchaseBasis:
+    lineage = ground.ledger.lineage()
+    if begun:
+        with ground.ledger.held("commit plan"):
+            lineage = ground.ledger.begin()
     return PurchaseBasis(
         lineage=lineage,
         scope=scope,

@@ -63,11 +63,16 @@ def _check_unchanged(ground: LiveGround, planned: ChangeSet, done: str, hint: st
     config = ground.loaded.config
     if differs := "; ".join([*fleet_differences(config, planned), *ground.launch_differences(planned)]):
         raise StaleError(f"the configuration changed since the plan was made: {differs}; {done}", hint=hint)
-    state = ground.store.load()
-    if state is not None and state.serial != planned.base.serial:
-        return  # applied before, or another was: that is said, not what it would cost once more
+    if _is_stale(ground, planned):
+        return  # that is said, not what it would cost once more
     if dearer := "; ".join(_dearer(ground, planned)):
         raise StaleError(f"prices rose since the plan was made: {dearer}; nothing was launched now", hint=AT_TODAYS)
+
+
+def _is_stale(ground: LiveGround, planned: ChangeSet) -> bool:
+    """Whether it was applied before, or another was."""
+    state = ground.store.load()
+    return state is not None and state.serial != planned.base.serial
 
 
 def _dearer(ground: LiveGround, planned: ChangeSet) -> Iterator[str]:
@@ -79,16 +84,17 @@ def _dearer(ground: LiveGround, planned: ChangeSet) -> Iterator[str]:
             yield f"{name} {option} from ${plain(shown)}/h to ${plain(now)}/h ({rise})"
 
 
-def _at_todays(ground: LiveGround, planned: ChangeSet) -> ChangeSet:
-    """The same at the spot prices of now where they are higher: budgets hold for what is paid."""
-    spot = {slot.address: slot for slot in planned.slots if slot.option is PurchaseOption.SPOT}
-    rises = (
-        max(ground.price(change.instance_type, PurchaseOption.SPOT) - spot[change.address].hourly, Decimal(0))
-        * change.count
-        for change in planned.to_do
-        if change.address in spot and change.count
-    )
-    return replace(planned, hourly_after=planned.hourly_after + sum(rises, Decimal(0)))
+def _at_todays(ground: LiveGround, planned: ChangeSet) -> tuple[ChangeSet, str]:
+    """The same at the spot prices of now where they are higher, as budgets hold for what is paid; and which are."""
+    spot = [slot for slot in planned.slots if slot.option is PurchaseOption.SPOT]
+    shown = {(slot.address, shape.instance_type): shape.hourly for slot in spot for shape in slot.shapes}
+    after, risen = planned.hourly_after, set[str]()
+    for change in (c for c in planned.to_do if c.count and (c.address, c.instance_type) in shown):
+        was, now = shown[change.address, change.instance_type], ground.price(change.instance_type, PurchaseOption.SPOT)
+        if now > was:
+            after += (now - was) * change.count
+            risen.add(f"{change.instance_type} spot rose from ${plain(was)}/h to ${plain(now)}/h")
+    return replace(planned, hourly_after=after), "; ".join(sorted(risen))
 
 
 def resumed(ground: LiveGround, planned: ChangeSet) -> ChangeSet:
@@ -126,8 +132,10 @@ def carry_out(
     """Apply exactly these changes; raises as :func:`hcloud.live.applying.apply.apply` does, and for old prices, with
     nothing done."""
     check_applicable(ground, found)
-    ground.check_prices(found)
-    check_guards(_at_todays(ground, found), ground.approval(ends))
+    if not _is_stale(ground, found):
+        ground.check_prices(found)
+        todays, risen = _at_todays(ground, found)
+        check_guards(todays, ground.approval(ends), risen)
     site = ground.site(progress, stop, found.base.lineage)
     return apply(site, found, ground.approval(ends), ground.terms())
 

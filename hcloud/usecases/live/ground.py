@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from hcloud.catalog.book import OnDemandRates, PriceBook
+from hcloud.catalog.book import PriceBook
 from hcloud.control.ports import Size, Tell, silent
 from hcloud.errors import StaleError, UsageError, did_you_mean
 from hcloud.live.applying.guards import ChangeApproval
@@ -127,10 +127,10 @@ class LiveGround:
         return ChangeApproval(limits.hourly, limits.monthly, limits.increase, ends, oldest, limits.ended)
 
     def terms(self) -> DiffInputs:
-        """Dollars an hour on demand of everything that may stand here."""
+        """Dollars an hour of everything that may stand here."""
         if self.is_local:
-            return DiffInputs(dict.fromkeys(local_types(), OWN_MACHINE), free="this machine")
-        return DiffInputs(OnDemandRates(self.book, Provider(self.place.provider), self.place.region))
+            return DiffInputs(lambda name, _: OWN_MACHINE if name in local_types() else None, free="this machine")
+        return DiffInputs(partial(self.book.rate, Provider(self.place.provider), self.place.region))
 
     def slots(self, plan: Plan | None) -> tuple[Slot, ...]:
         """What should stand: the configuration's own fleet, else what the plan decides, at list price as long as no

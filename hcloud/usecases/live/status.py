@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import date, timedelta
 from decimal import Decimal
 
 from hcloud.live.observe import observe
 from hcloud.model.holdings.change import Observed
-from hcloud.model.holdings.live import MachineState
+from hcloud.model.holdings.live import Machine, MachineState
 from hcloud.model.holdings.standing import CountOffPlan, LiveStatus, MachineGroup
 from hcloud.model.holdings.state import State
+from hcloud.planning.changes.diff import DiffInputs
 from hcloud.planning.changes.slots import is_always_rented
-from hcloud.planning.changes.standing import drift, standing
+from hcloud.planning.changes.standing import Standing, drift, standing
 from hcloud.usecases.live.ground import LiveGround
 
 
@@ -21,7 +22,7 @@ def status(ground: LiveGround) -> LiveStatus:
     site = ground.site()
     stored = site.remembered()
     observed = observe(site)
-    groups = tuple(_groups(observed, ground.terms().rates))
+    groups = tuple(_groups(observed, ground.terms()))
     hourly = sum((g.hourly for g in groups if g.hourly is not None), Decimal(0))
     until = _planned_until(stored, groups, ground.loaded.config.planning.first_weeks)
     holder, off_plan = ground.store.holder(), tuple(_off_plan(stored, groups))
@@ -46,16 +47,18 @@ def _planned_until(stored: State, groups: Sequence[MachineGroup], first_weeks: i
     return stored.planned + timedelta(weeks=first_weeks)
 
 
-def _groups(observed: Observed, prices: Mapping[str, Decimal]) -> Iterator[MachineGroup]:
-    counts: dict[tuple[str, str, str, str], int] = {}
-    for one in standing(observed):
-        state = str(one.machine.state) if one.machine is not None else "missing"
+def _groups(observed: Observed, terms: DiffInputs) -> Iterator[MachineGroup]:
+    prices: dict[tuple[str, str, str, str], list[Decimal | None]] = {}
+
+    def count(one: Standing | Machine, state: str) -> None:
         place = (one.address, one.instance_type, one.zone, state)
-        counts[place] = counts.get(place, 0) + 1
+        prices.setdefault(place, []).append(terms.rate(one.instance_type, one.option))
+
+    for one in standing(observed):
+        count(one, str(one.machine.state) if one.machine is not None else "missing")
     for machine in observed.machines:
         if machine.state is MachineState.STOPPING:
-            place = (machine.address, machine.instance_type, machine.zone, str(machine.state))
-            counts[place] = counts.get(place, 0) + 1
-    for (address, instance_type, zone, state), count in sorted(counts.items()):
-        price = prices.get(instance_type)
-        yield MachineGroup(address, instance_type, zone, state, count, None if price is None else price * count)
+            count(machine, str(machine.state))
+    for place, found in sorted(prices.items(), key=lambda one: one[0]):
+        known = [price for price in found if price is not None]
+        yield MachineGroup(*place, len(found), sum(known, Decimal(0)) if len(known) == len(found) else None)

@@ -193,6 +193,9 @@ def show_approval(plan: PurchasePlan, terminal: Terminal) -> None:
 
 def show_applied(found: Applied, terminal: Terminal) -> None:
     """What came of each purchase."""
+    if not found.purchased:
+        terminal.show("there is nothing to buy in this purchase plan")
+        return
     names = ("purchase", "count", "total", "outcome", "commitment")
     rows = []
     for bought in found.purchased:

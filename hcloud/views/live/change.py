@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 COLOURS = {Action.LAUNCH: "green", Action.TERMINATE: "red", Action.REPLACE: "yellow", Action.COMMIT: "cyan"}
 VERBS = {Action.LAUNCH: "+ launch", Action.TERMINATE: "- end", Action.REPLACE: "~ replace", Action.COMMIT: "$ commit"}
 BELOW = "    "
-LISTED = "at on-demand list prices"
+LISTED = "at list prices"
 """What dollars of machines are: reserved machines cost less, and the plan's own dollars spread its price."""
 NAMED = 3
 """Ids of machines that are named in a line; of the others only the number is."""

@@ -294,6 +294,11 @@ def test_nothing_of_an_old_plan_is_bought_whose_term_is_over(plan: Path, home: P
     assert "nothing to buy" in out
     assert "for terms that are over = $0.00 to buy" in out
     assert not Path("buy.json").exists()
+    assert not (home / ".hcloud" / "purchases.jsonl").exists(), "where nothing is bought nothing is written"
+    assert run([*asked, "--max-price-age", "9y", "--now", "2030-12-10T12:00:00Z", "--json"]) == 0
+    Path("buy.json").write_text(said()[0], encoding="utf-8")
+    assert run(["commit", "apply", "buy.json", "--cloud", "fake:fake.yaml"]) == 0
+    assert said() == ("there is nothing to buy in this purchase plan\n", "")
 
 
 def test_what_is_queued_for_its_day_is_not_offered_again(plan: Path, home: Path, said: Said) -> None:

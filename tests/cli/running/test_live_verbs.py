@@ -105,7 +105,16 @@ def test_what_costs_more_now_than_the_plan_shows_is_not_launched(
     assert "$1.1840/h -> $1.2640/h" in said(capsys)[0]  # what runs on demand counted at the spot price of its type
     priced("0.048", "spot")  # by a fifth, which apply allows; the budget does not
     assert run(["apply", "spot.json", "--yes"]) == 3
-    assert "the machines would cost $1.2800/h" in said(capsys)[1]
+    risen = "(m5.large spot rose from $0.04/h to $0.048/h), the budget"
+    assert f"the machines would cost $1.2800/h {risen}" in " ".join(said(capsys)[1].split())
+    priced("0.04", "spot")
+    assert run(["apply", "spot.json", "--yes", "--ends", "2"]) == 0
+    said(capsys)
+    assert run(["status"]) == 0
+    assert "$1.2640/h at list prices" in said(capsys)[0]  # as the plan: spot counted as on demand
+    priced("0.048", "spot")
+    assert run(["apply", "spot.json", "--yes"]) == 4
+    assert "the plan is stale" in said(capsys)[1]
 
 
 @pytest.mark.parametrize("verb", ["status", "drift"])

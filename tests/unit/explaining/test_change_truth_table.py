@@ -176,6 +176,10 @@ def test_of_dollars_an_hour_what_is_short_is_shown_to_the_cent() -> None:
     short, all_but = Decimal("0.25"), held(SPEND, hourly=str(SPEND.dollars_per_hour - Decimal("0.25")))
     [change] = changes((), observed((), ()), DiffInputs(wanted=(SPEND,), held=(all_but,))).changes
     assert f"${short} an hour of" in change.reason
+    assert change.reason.endswith("('hcloud commit' buys)")
+    seen, order = observed((), ()), replace(SPEND, option=PurchaseOption.SAVINGS_PLAN)
+    [change] = changes((), replace(seen, scope=replace(SCOPE, cloud="azure")), DiffInputs(wanted=(order,))).changes
+    assert change.reason.endswith("(buy it in the console)")
     exact = held(SPEND, hourly=str(SPEND.dollars_per_hour))
     assert changes((), observed((), ()), DiffInputs(wanted=(SPEND,), held=(exact,))).changes == ()
 
@@ -202,7 +206,8 @@ def test_no_line_of_the_truth_table_is_without_a_case() -> None:
 
 
 def test_the_hourly_rate_before_and_after_is_told_to_the_cent() -> None:
-    found = changes((replace(SLOT, count=3),), observed((A, C), (a, WRONG)), DiffInputs({"t3.nano": Decimal("0.005")}))
+    terms = DiffInputs(lambda name, _: Decimal("0.005") if name == "t3.nano" else None)
+    found = changes((replace(SLOT, count=3),), observed((A, C), (a, WRONG)), terms)
     assert (found.hourly_before, found.hourly_after) == (Decimal("0.105"), Decimal("0.30"))
     assert [c.hourly for c in found.changes] == [Decimal("0.095"), Decimal("0.10")]
     assert (found.standing, found.coming, found.going) == (2, 2, ("3",))

@@ -155,6 +155,10 @@ def test_what_an_api_does_not_sell_is_left_to_the_console(cloud: str) -> None:
     assert not CommitmentNeed(wanted(cloud), Decimal(0)).by_hand
     for option in CLOUDS[cloud].console:
         assert CommitmentNeed(replace(wanted(cloud), option=option), Decimal(0)).by_hand
+        of_old = quoted("0.1")  # as purchase plans of earlier versions have it
+        of_old = replace(of_old, order=replace(of_old.order, option=option))
+        with pytest.raises(InputError, match="buy it in the cloud's console"):
+            check_item(PurchaseItem(f"{cloud}/x/any/{option}", of_old))
     assert bool(CLOUDS[cloud].console) is (cloud != "aws")
 
 

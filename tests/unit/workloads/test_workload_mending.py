@@ -166,5 +166,9 @@ def test_a_command_that_mends_some_of_the_cells_alone_is_not_advised(tmp_path: P
     with pytest.raises(InputError) as refused:
         read_workload(path)
     assert "leave these lines out: sed '2d; 3d'" in refused.value.hint
-    path.write_text("submit,duration\n" + "Nov 1 2026 10:00 EST,60\n" * 3)
-    assert not hint_of(path), "no command leaves all jobs out"
+    odd = "Nov 1 2026 10:00 EST,60\n"
+    for count in (1, 2, 3, 30):
+        path.write_text("submit,duration\n" + odd * count)
+        assert not hint_of(path), "no command leaves all jobs out"
+    path.write_text("submit,duration\n" + odd * 3 + "60,60\n")
+    assert "leave these lines out: sed '2d; 3d; 4d'" in hint_of(path), "it took the last bad line for the table's end"

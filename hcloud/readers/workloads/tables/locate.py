@@ -59,21 +59,27 @@ def locate(source: TraceFile, layout: TableLayout, reason: str, good: int = 0) -
     stated: list[tuple[int, list[str]]] = []
     waits = [c.name in ("id", "after") for c in layout.columns].count(True) == 2
     judges = [lru_cache(_CHUNK)(partial(_complaint, column, decimal=layout.decimal)) for column in layout.columns]
+    fine = good
     for row, (line, cells) in enumerate(rows_of(source, layout, findings)):
         if findings.full:
             break
         if row >= good:
+            noted = len(findings.problems)
             _check_row(findings, line, cells, layout.columns, judges)
+            fine += noted == len(findings.problems)
         if waits:
             stated.append((line, cells))
     if findings.problems and waits and not findings.full:
+        noted = len(findings.problems)
         _check_waits(findings, stated, layout)
+        fine -= len(findings.problems) - noted
     if findings.problems:
         error = with_command(source, findings, next((c.dates for c in layout.columns if c.dates), ""))
         if not error.hint and not source.packing and str(source.path) == source.name:
             table = PlainTable(layout.delimiter, [column.in_file for column in layout.columns])
             plain = layout.header and b'"' not in source.head
-            error.hint = mending_command(source.name, findings.problems, table if plain else None)
+            rest = fine > 0 or findings.full
+            error.hint = mending_command(source.name, findings.problems, table if plain else None, rest=rest)
         return error
     return InputError(f"{source.name}: cannot be read: {reason.splitlines()[0] if reason else 'unknown reason'}")
 

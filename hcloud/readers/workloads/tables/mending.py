@@ -47,12 +47,14 @@ class PlainTable(NamedTuple):
     names: list[str]
 
 
-def mending_command(file: str, problems: Sequence[Problem], plain: PlainTable | None = None) -> str:
-    """What to do, with its command: by what stands in all cells, else to leave a few lines out; nothing where
-    neither would do."""
+def mending_command(file: str, problems: Sequence[Problem], plain: PlainTable | None = None, *, rest: bool) -> str:
+    """What to do, with its command: by what stands in all cells, else to leave a few lines out where there is a
+    ``rest``; nothing where neither would do."""
     for pattern, told, command in _MENDED:
         if all(pattern.match(problem.value) for problem in problems):
             return f"{told}: {command.format(shlex.quote(file))}"
+    if not rest:
+        return ""
     odd = {(problem.where.partition("column ")[2], problem.value) for problem in problems}
     if len(problems) > _MOST and len(odd) == 1 and plain is not None:
         (column, value) = odd.pop()
@@ -60,7 +62,7 @@ def mending_command(file: str, problems: Sequence[Problem], plain: PlainTable | 
             test = f"-F'{plain.delimiter}' '{{sub(/\\r$/, \"\")}} ${plain.names.index(column) + 1} != \"{cell[1]}\"'"
             return f"correct them, or leave these lines out: awk {test} {shlex.quote(file)} > mended.csv"
     lines = sorted({int(found[1]) for problem in problems if (found := _LINE.match(problem.where))})
-    if not lines or len(lines) > _MOST or lines[0] == 1 or 2 < len(lines) >= lines[-1] - 1:  # is any job left?
+    if not lines or len(lines) > _MOST or lines[0] == 1:
         return ""
     out = "; ".join(f"{line}d" for line in lines)
     return f"correct what is named, or leave these lines out: sed '{out}' {shlex.quote(file)} > mended.csv"
