@@ -42,6 +42,13 @@ class Clock(Protocol):
         """Wait."""
 
 
+Stop = Callable[[], bool]
+"""Whether somebody asked for an end."""
+SLICE_SECONDS = 0.5
+"""Ours: how soon a wait notices that."""
+LATER = "waiting: the cloud asks for a retry later"
+
+
 class Tell(Protocol):
     """Tells people something; ``at_once`` where it must not wait for its turn."""
 
@@ -52,11 +59,16 @@ def silent(text: str, *, at_once: bool = False) -> None:
     """Tell nobody."""
 
 
+def never() -> bool:
+    """Nobody asks for an end."""
+    return False
+
+
 class Account(Protocol):
     """One account in one region of one cloud, as every port to it knows it.
 
-    A provider makes each request once: it never retries, so that one place decides about patience for all threads. What
-    takes many requests may repeat one that was throttled for some seconds; an order or a purchase never.
+    A provider may repeat for some seconds what was throttled, but for an order or a purchase. It retries nothing else,
+    so that one place decides about patience for all threads.
     Every method raises, of hcloud.errors, CredentialsError (expired, missing, of no account), DeniedError,
     ThrottledError (with what the cloud says about when to come back) and RefusedError (the request itself is wrong).
     Those that only read raise UnavailableError where no answer came that could be understood; those that change

@@ -10,16 +10,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TypeVar
 
-from hcloud.control.ports import Clock, Tell, silent
+from hcloud.control.ports import LATER, SLICE_SECONDS, Clock, Tell, silent
 from hcloud.errors import HcloudError, ThrottledError, UnavailableError, UnknownOutcomeError
 
 Found = TypeVar("Found")
 AGAIN = "run the same command again once the cloud answers: it continues where this one stopped"
-LATER = "waiting: the cloud asks for a retry later"
 UNANSWERED = "waiting: the last request was not answered; hcloud asks again"
 LATE_SECONDS, QUIET_SECONDS = 3.0, 60.0  # ours
-SLICE_SECONDS = 0.5
-"""Ours: how soon a wait notices that somebody asked for an end."""
 
 
 class StoppedError(HcloudError):
@@ -50,13 +47,17 @@ class LateTell:
 
     def __init__(self, clock: Clock, note: Callable[[str], object]) -> None:
         self._clock, self._note = clock, note
-        self._text, self._since, self._quiet_until = "", 0.0, -math.inf
+        self._text, self._begun, self._since = "", "", 0.0
+        self._heard = self._quiet_until = -math.inf
 
     def __call__(self, text: str, *, at_once: bool = False) -> None:
-        """Begin to wait, or go on with it."""
+        """Begin to wait, or go on with it: also where the same is begun again soon after."""
         now = self._clock.passed()
+        before, self._heard = self._heard, now
         if at_once:
-            self._text, self._since = text, now
+            if text != self._begun or now - before > LATE_SECONDS:
+                self._since = now
+            self._text = self._begun = text
         elif self._text and now - self._since >= LATE_SECONDS and now >= self._quiet_until:
             self._note(self._text)
             self._text, self._quiet_until = "", now + QUIET_SECONDS

@@ -6,39 +6,53 @@ import threading
 from collections.abc import Callable
 from typing import TypeVar
 
-from hcloud.control.ports import Tell
+from hcloud.control.ports import LATER, SLICE_SECONDS, Stop, Tell
 
 AGAIN_SECONDS, FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 20.0, 0.5, 2.0
 """Ours: how long all requests wait together while nothing else is answered, with a pause that doubles where the cloud
 names none. Then whoever asked decides, as where the cloud names a later moment."""
-WAITING = "waiting: the cloud asks for a retry later"
+MOST_SECONDS = 60.0
+"""Ours: how long one request waits, also while others get through."""
 Answered = TypeVar("Answered")
 
 
 class Throttling:
     """What is known of throttling by one account. ``place`` is what it is called in messages."""
 
-    def __init__(self, place: str, pause: Callable[[float], None], tell: Tell) -> None:
-        self._said = f"{place} throttles requests; hcloud asks again for {AGAIN_SECONDS:.0f} s"
-        self._pause, self._tell = pause, tell
-        self._turn, self._waited = threading.Lock(), 0.0
+    def __init__(self, place: str, pause: Callable[[float], None], tell: Tell, stop: Stop) -> None:
+        self._said = f"{place} throttles requests; hcloud asks again"
+        self._pause, self._tell, self._stop = pause, tell, stop
+        self._turn, self._waited, self._paused, self._through = threading.Lock(), 0.0, 0.0, 0
 
     def answered(self, send: Callable[[], Answered], after: Callable[[Answered], float | None]) -> Answered:
         """An answer that is not throttled, or the last that is. ``after`` is the seconds that a throttled one names
         (negative: it names none), and None for others. One thread at a time tries whether it is over."""
-        if after(answer := send()) is None:
-            self._waited = 0.0
-            return answer
+        began, through, answer = self._paused, self._through, send()
+        if after(answer) is None:
+            return self._got_through(answer)
         with self._turn:
             pause = FIRST_PAUSE_SECONDS
             self._tell(self._said, at_once=True)
+            if through != self._through:  # what the answer said is over
+                answer = send()
             while (told := after(answer)) is not None:
                 wait = told if told >= 0 else pause
-                if self._waited + wait > AGAIN_SECONDS:
+                if max(self._waited + wait - AGAIN_SECONDS, self._paused + wait - began - MOST_SECONDS) > 0:
                     return answer
-                self._waited += wait
-                self._pause(wait)
-                self._tell(WAITING)
+                if not self._slept(wait):
+                    return answer
                 pause, answer = min(pause * 2, LONGEST_PAUSE_SECONDS), send()
-            self._waited = 0.0
-            return answer
+            return self._got_through(answer)
+
+    def _got_through(self, answer: Answered) -> Answered:
+        self._waited, self._through = 0.0, self._through + 1
+        return answer
+
+    def _slept(self, seconds: float) -> bool:
+        """Wait, unless somebody asks for an end."""
+        while seconds > 0 and not self._stop():
+            now = min(seconds, SLICE_SECONDS)
+            self._pause(now)
+            self._waited, self._paused, seconds = self._waited + now, self._paused + now, seconds - now
+            self._tell(LATER)
+        return not self._stop()

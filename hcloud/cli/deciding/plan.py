@@ -33,6 +33,7 @@ from hcloud.usecases.harvesting.asked import HarvestAsked
 from hcloud.usecases.interruptible import interruptible
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from datetime import datetime
 
     from hcloud.model.holdings.change import ChangeSet
@@ -150,7 +151,9 @@ def plan(
     if loaded.config.operation.strategy is not None or util is not None:
         tell_first_use(terminal)
     with terminal.progress("planning", 1.0) as advance:
-        made, changes, parts = interruptible(lambda: _planned(loaded, (cloud, state), at, advance, asked.idle))
+        made, changes, parts = interruptible(
+            lambda: _planned(loaded, (cloud, state), at, (advance, terminal.note), asked.idle)
+        )
     if made is None:
         assert changes is not None
         _tell_changes(changes, out, shown, terminal)
@@ -171,7 +174,7 @@ def _planned(
     loaded: Loaded,
     where: tuple[str | None, str | None],
     at: datetime,
-    advance: Advance,
+    told: tuple[Advance, Callable[[str], None]],
     idle: FindIdle | None,
 ) -> tuple[Plan | None, ChangeSet | None, tuple[tuple[str, ...], ...]]:
     """The plan, where a cloud is named the changes in it (no plan where the fleet is the configuration's own), and else
@@ -182,13 +185,13 @@ def _planned(
             raise UsageError("--state says what is remembered of a cloud, and none is named", hint="add --cloud")
         from hcloud.usecases.deciding.make import make_plan
 
-        made = make_plan(loaded, at, advance, idle)
+        made = make_plan(loaded, at, told[0], idle)
         return made.plan, None, made.apart
     from hcloud.usecases.deciding.live_plan import plan_live
     from hcloud.usecases.live.ground import CloudSelection, opened
 
-    with opened(loaded, CloudSelection(cloud, state), at) as here:
-        planned = plan_live(here, at, advance, idle)
+    with opened(loaded, CloudSelection(cloud, state), at, told[1]) as here:
+        planned = plan_live(here, at, told[0], idle)
         return planned.plan, planned.changes, ()
 
 

@@ -135,7 +135,7 @@ def _reported(
         span = span_of_flags((flags.month, flags.from_, flags.to))
         asked = ReportRequest(loaded, at, span, team_tag or loaded.config.report.team_tag)
         where = ReportSelection(flags.cloud, flags.state, flags.provider, flags.region, flags.commitment)
-        return report_on(source, asked, where)
+        return report_on(source, asked, where, session(ctx).terminal.note)
 
 
 def _print(

@@ -86,7 +86,8 @@ def accuracy(
     if journal is not None and (month or where.cloud or where.state):
         raise UsageError("--month, --cloud and --state are about what is rented; a journal is judged as a whole")
     asked = ReportRequest(load_config(where.file), shown.at, span_of_flags((month, None, None)), "team")
-    made, terminal = _compared(plan, journal, (where.cloud, where.state), asked), session(ctx).terminal
+    terminal = session(ctx).terminal
+    made = _compared(plan, journal, (where.cloud, where.state), asked, terminal.note)
     sections = accuracy_sections(made)
     page = partial(report_page, f"Accuracy of {made.plan or made.source}", sections)
     forms = partial(documents.AccuracyDocument.of, made, asked.at), partial(documents.accuracy_csv, made)
@@ -94,7 +95,11 @@ def accuracy(
 
 
 def _compared(
-    plan: Path | None, journal: Path | None, live: tuple[str | None, str | None], asked: ReportRequest
+    plan: Path | None,
+    journal: Path | None,
+    live: tuple[str | None, str | None],
+    asked: ReportRequest,
+    note: Callable[[str], None],
 ) -> Accuracy:
     from hcloud.usecases.reports.accuracy import accuracy_of_decisions, accuracy_of_journal, accuracy_of_live
     from hcloud.usecases.reports.report import RequestedPeriod
@@ -111,7 +116,7 @@ def _compared(
     from hcloud.usecases.live.ground import CloudSelection, opened
     from hcloud.usecases.reports.of_live import report_of_live
 
-    with opened(asked.loaded, CloudSelection(*live), asked.at) as here:
+    with opened(asked.loaded, CloudSelection(*live), asked.at, note) as here:
         return accuracy_of_live(plan, report_of_live(here, asked), replace(asked, span=RequestedPeriod()))
 
 

@@ -69,11 +69,14 @@ class Machines:
         if kept := [m.id for m in found if PROTECTED_TAG in m.tags and m.state is not MachineState.ENDED]:
             hint = "remove the tag, and hcloud terminates it"
             raise DeniedByGuardError(f"{kept[0]} is not terminated: it has the tag {PROTECTED_TAG}; {hint}")
-        self._asked.update(self._cloud.terminate([m.id for m in found]).ended)
-        self._agreed.add(machine.instance)
+        told = self._cloud.terminate([m.id for m in found])
+        self._asked.update(told.ended)
+        if told.ending:
+            self._agreed.add(machine.instance)
         until, delay = self._clock.passed() + self._waits.ended, self._waits.first_poll
         while True:
             left = self._cloud.examine([m.id for m in found])
+            self._check_known(machine, left, now)
             if all(m.state is MachineState.ENDED for m in left):
                 return End(max(filter(None, (self._last(m.id, left) for m in found)), default=None))
             if self._clock.passed() >= until:
@@ -92,11 +95,15 @@ class Machines:
             found = self._known(machine)
         else:
             found = tuple(m for m in self._cloud.under_key(order) if m.state is not MachineState.ENDED)
+        self._check_known(machine, found, now)
+        return found
+
+    def _check_known(self, machine: MachineRecord, found: Sequence[Machine], now: float) -> None:
+        """Raise NotCertainError where none is found of a new machine whose end was not agreed to."""
         if not found and self._is_new(machine, now) and machine.instance not in self._agreed:
             left = f"{datetime.fromtimestamp((machine.ordered_at or 0.0) + self._settled, UTC):%H:%M:%S} UTC"
             why = f"machine {machine.instance} is not listed by the cloud, which may be late: hcloud looks until {left}"
             raise NotCertainError(f"{why}; after that it counts as terminated")
-        return found
 
     def is_gone(self, machine: MachineRecord, now: float) -> bool:
         """Whether the cloud, asked for this machine alone, says that it ended; or that it knows none, of one that it

@@ -1,4 +1,4 @@
-"""Azure's SDK clients on one endpoint: one attempt a request, nothing followed, and every failure told in our words."""
+"""Azure's SDK clients on one endpoint: only what is throttled is sent again, and every failure told in our words."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from azure.mgmt.core import ARMPipelineClient
 from azure.mgmt.core.policies import ARMChallengeAuthenticationPolicy
 
 from hcloud import __version__
-from hcloud.control.ports import Clock, Tell, silent
+from hcloud.control.ports import Clock, Stop, Tell, never, silent
 from hcloud.errors import (
     Call,
     CloudError,
@@ -63,10 +63,11 @@ class Arm:
         credential: object | None = None,
         clock: Clock | None = None,
         tell: Tell = silent,
+        stop: Stop = never,
     ) -> None:
         self.settings = settings
         self._given = credential
-        self._throttling = Throttling(f"azure {settings.location}", clock.sleep, tell) if clock else None
+        self._throttling = Throttling(f"azure {settings.location}", clock.sleep, tell, stop) if clock else None
         # what the SDK warns of is raised, too; without anybody to hear it, it would be printed with a trace
         logging.getLogger("azure").addHandler(_UNHEARD)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
 
-from hcloud.control.ports import Clock, Tell, silent
+from hcloud.control.ports import Clock, Stop, Tell, never, silent
 from hcloud.errors import NotFoundError
 from hcloud.model.holdings.live import Launch, LaunchOutcome, LaunchTemplate, Machine, Quota, Scope
 from hcloud.providers.azure.arm import Arm
@@ -29,10 +29,15 @@ class AzureCloud(AzureMachines, AzureReservations):
     launch_seconds = PATIENCE_SECONDS + VISIBLE_SECONDS
 
     def __init__(
-        self, settings: AzureSettings, clock: Clock, credential: object | None = None, tell: Tell = silent
+        self,
+        settings: AzureSettings,
+        clock: Clock,
+        credential: object | None = None,
+        tell: Tell = silent,
+        stop: Stop = never,
     ) -> None:
         self.settings = settings
-        super().__init__(Arm(settings, credential, clock, tell), clock)
+        super().__init__(Arm(settings, credential, clock, tell, stop), clock)
         self._scope: Scope | None = None
         self._skus: dict[str, Document] = {}
 

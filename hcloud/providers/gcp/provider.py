@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import Any
 
 from hcloud.at_once import in_parallel
-from hcloud.control.ports import Tell, silent
+from hcloud.control.ports import Stop, Tell, never, silent
 from hcloud.errors import (
     CloudError,
     DeniedError,
@@ -59,8 +59,9 @@ class GoogleCloud(GoogleCommitments):
         prices: Prices = no_prices,
         pause: Callable[[float], None] = time.sleep,
         tell: Tell = silent,
+        stop: Stop = never,
     ) -> None:
-        super().__init__(Wire(settings, pause, tell), settings, prices)
+        super().__init__(Wire(settings, pause, tell, stop), settings, prices)
         self._scope: Scope | None = None
         self._accepted: set[str] = set()
         self._ended: dict[str, datetime] = {}

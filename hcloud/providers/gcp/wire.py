@@ -1,4 +1,4 @@
-"""The SDK's clients, all on one endpoint; each request is sent once, with a time limit, and no redirect is followed."""
+"""The SDK's clients, all on one endpoint: with time limits, no redirect followed, only what is throttled sent again."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any, TypeVar
 
-from hcloud.control.ports import Tell, silent
+from hcloud.control.ports import Stop, Tell, never, silent
 from hcloud.errors import Call, HcloudError, NotFoundError, ThrottledError, UnknownOutcomeError
 from hcloud.model.catalog import Provider
 from hcloud.model.endpoint import check_google_credentials, checked_endpoint, is_plain
@@ -36,11 +36,13 @@ class Wire:
     """Compute Engine as the SDK speaks to it. ``pause`` waits between looks at an operation that takes long, and until
     what was throttled is sent again: reads and ends alone."""
 
-    def __init__(self, settings: GoogleSettings, pause: Callable[[float], None], tell: Tell = silent) -> None:
+    def __init__(
+        self, settings: GoogleSettings, pause: Callable[[float], None], tell: Tell = silent, stop: Stop = never
+    ) -> None:
         self.types: Any = sdk.messages()
         self._settings = settings
         self._pause = pause
-        self._throttling = Throttling(f"gcp {settings.region}", pause, tell)
+        self._throttling = Throttling(f"gcp {settings.region}", pause, tell, stop)
         self._local = settings.is_local
         self._credentials: Any = None
         self._clients: dict[str, Any] = {}
@@ -70,7 +72,7 @@ class Wire:
             return self._clients[name]
 
     def read(self, client: str, method: str, request: Any, operation: str) -> Any:
-        return self._ask((client, method), request, operation, READ_SECONDS)
+        return self._patiently(lambda: self._ask((client, method), request, operation, READ_SECONDS))
 
     def change(self, client: str, method: str, request: Any, operation: str) -> Any:
         """Ask for something to be done."""
@@ -83,10 +85,12 @@ class Wire:
     def pages(self, client: str, method: str, request: Any, operation: str) -> tuple[Any, ...]:
         """All pages of a list, or an error."""
         found: list[Any] = []
-        with self._asking(operation):
-            listing = getattr(self.client(client), method)
-            for page in listing(request=request, retry=None, timeout=READ_SECONDS, metadata=self._metadata).pages:
-                found.append(page)
+        while not found or found[-1].next_page_token:
+            if found:
+                request.page_token = found[-1].next_page_token
+            listing = self.read(client, method, request, operation)
+            with self._asking(operation):
+                found.append(next(iter(listing.pages)))
                 _check_end(found)
         return tuple(found)
 
@@ -113,7 +117,7 @@ class Wire:
         return found
 
     def document(self, url: str, asked: Mapping[str, str], operation: str) -> Document:
-        """What is answered at an address of Google's, asked for once on the same session."""
+        """What is answered at an address of Google's, asked for on the same session."""
         with self._asking(operation):
             return self._read(url, asked)
 
@@ -180,7 +184,7 @@ class Wire:
         else:
             client, name, region = "RegionOperationsClient", "regionOperations.wait", self._settings.region
             request = types.WaitRegionOperationRequest(project=project, region=region, operation=operation)
-        return self._ask((client, "wait"), request, name, WAIT_SECONDS)
+        return self._patiently(lambda: self._ask((client, "wait"), request, name, WAIT_SECONDS))
 
     def _ask(
         self, method: tuple[str, str], request: Any, operation: str, seconds: float, *, mutating: bool = False

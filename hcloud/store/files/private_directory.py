@@ -269,6 +269,6 @@ class PrivateDirectory:
 
 def refused(path: Path, done: str, error: OSError) -> HcloudError:
     """What the system says about a file of a state. No InputError, which would say that what is stored is damaged."""
-    unchangeable = error.errno in (errno.EROFS, errno.EACCES, errno.EPERM)
+    unchangeable = error.errno == errno.EROFS or (done not in ("read", "opened") and isinstance(error, PermissionError))
     hint = _WRITABLE_HINT if unchangeable else advice_against(error)
     return HcloudError(f"{path}: cannot be {done}: {error.strerror or error}", hint=hint)

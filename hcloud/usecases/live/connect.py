@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from hcloud.control.ports import Tell, silent
+from hcloud.control.ports import Stop, Tell, never, silent
 from hcloud.errors import InputError, MissingExtraError, Problem, UsageError, did_you_mean
 from hcloud.live.clock import SystemClock
 from hcloud.model.catalog import Offer
@@ -40,7 +40,7 @@ class CloudSettings:
     """Which cloud, where. ``account`` is the Google project or Azure subscription where the environment does not name
     it, ``endpoint`` another than the cloud's own; ``hourly`` and ``spot_hourly`` are prices by type that a fake tells,
     ``options`` further fields of a provider's own settings, ``sold`` the price book's commitments, for a provider that
-    quotes none, ``tell`` hears of long waits."""
+    quotes none, ``tell`` hears of long waits, which ``stop`` ends."""
 
     cloud: str
     region: str
@@ -51,6 +51,7 @@ class CloudSettings:
     options: Mapping[str, object] = field(default_factory=dict)
     sold: Callable[[CommitmentOrder], Offer | None] = field(default=lambda order: None)
     tell: Tell = silent
+    stop: Stop = never
 
 
 def connect(selection: str, settings: CloudSettings) -> Cloud:
@@ -161,7 +162,12 @@ def _provider(name: str, settings: CloudSettings) -> Cloud:
 def _beside(name: str, settings: CloudSettings) -> dict[str, object]:
     """What a provider is given besides its settings: Azure's waits by a clock and says so, and Google quotes no
     commitment, so that its price is told."""
-    offered = {"clock": SystemClock(), "tell": settings.tell, "prices": partial(_price, settings)}
+    offered = {
+        "clock": SystemClock(),
+        "tell": settings.tell,
+        "stop": settings.stop,
+        "prices": partial(_price, settings),
+    }
     return {what: offered[what] for what in CLOUDS[name].beside}
 
 

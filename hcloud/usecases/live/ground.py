@@ -6,7 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from decimal import Decimal
 from functools import cached_property, lru_cache, partial
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from hcloud.catalog.book import PriceBook
-from hcloud.control.ports import Size, Tell, silent
+from hcloud.control.ports import Size, Stop, Tell, never, silent
 from hcloud.errors import StaleError, UsageError, did_you_mean
 from hcloud.live.applying.guards import ChangeApproval
 from hcloud.live.clock import SystemClock
@@ -74,7 +74,7 @@ class CloudSelection:
 @dataclass
 class LiveGround:
     """A cloud that was opened, with everything around it; ``beside`` is where files of this machine go, ``where`` the
-    place of the state, told in full; ``tell`` hears what is waited for."""
+    place of the state, told in full; ``tell`` hears what is waited for, and any of ``stops`` ends it."""
 
     loaded: Loaded
     selection: str
@@ -86,6 +86,7 @@ class LiveGround:
     beside: Path = Path(".hcloud")
     where: str = ""
     tell: Tell = silent
+    stops: list[Stop] = field(default_factory=list)
 
     @cached_property
     def book(self) -> PriceBook:
@@ -105,13 +106,12 @@ class LiveGround:
         """Where a type is sold; asked for until the cloud answers."""
         return self.patience().ask(lambda: self.cloud.zones(instance_type))
 
-    def site(
-        self, progress: Progress | None = None, stop: Callable[[], bool] = lambda: False, lineage: str = ""
-    ) -> Site:
+    def site(self, progress: Progress | None = None, stop: Stop = never, lineage: str = "") -> Site:
         """What the live half needs of it; ``lineage`` is that of a plan which was made before there was a state.
 
         Who only looks, and so hears of no progress, is told sooner that a cloud does not answer.
         """
+        self.stops.append(stop)
         beginning = State(lineage=lineage or uuid4().hex, project=self.loaded.config.live.project)
         crash = crash_from(os.environ)
         limits = RetryLimits() if progress else RetryLimits(deadline=LOOKING_SECONDS)
@@ -269,11 +269,11 @@ def opened(
     settings = _settings(loaded, place, today) if selection != LOCAL else _own_machine(local)
     if not selection.startswith(FAKE):
         clock = SystemClock()
-        tell = LateTell(clock, note)
-        cloud = connect(selection, replace(settings, tell=tell))
+        tell, stops = LateTell(clock, note), list[Stop]()
+        cloud = connect(selection, replace(settings, tell=tell, stop=lambda: any(stop() for stop in stops)))
         _check_account(loaded, cloud, _asking(clock, tell))
         kept = _beside(local), _in_full(local)
-        yield LiveGround(loaded, selection, place, cloud, store, clock, today, *kept, tell)
+        yield LiveGround(loaded, selection, place, cloud, store, clock, today, *kept, tell, stops)
         return
     memory = _in_memory((loaded, selection, place), settings, _beside(local), at)
     there = memory, store, memory.clock, today, _beside(local), _in_full(local)

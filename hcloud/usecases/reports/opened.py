@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -23,13 +24,19 @@ class ReportSelection:
     commitment: str | None = None
 
 
-def report_on(source: Path | Plan | None, asked: ReportRequest, where: ReportSelection) -> Report:
-    """The report of a plan or a journal, or of what runs in the cloud where neither is named.
+def report_on(
+    source: Path | Plan | None,
+    asked: ReportRequest,
+    where: ReportSelection,
+    note: Callable[[str], object] = lambda text: None,
+) -> Report:
+    """The report of a plan or a journal, or of what runs in the cloud where neither is named; ``note`` hears what is
+    waited for.
 
     Raises InputError for a file that is neither, UsageError for what cannot be asked of it.
     """
     if source is None:
-        return _of_cloud(asked, where)
+        return _of_cloud(asked, where, note)
     if isinstance(source, Plan):
         return report_of_made(source, source.workload.name, asked)
     if is_journal(source):
@@ -39,13 +46,13 @@ def report_on(source: Path | Plan | None, asked: ReportRequest, where: ReportSel
     return report_of_plan(source, asked)
 
 
-def _of_cloud(asked: ReportRequest, where: ReportSelection) -> Report:
+def _of_cloud(asked: ReportRequest, where: ReportSelection, note: Callable[[str], object]) -> Report:
     from hcloud.usecases.live.ground import CloudSelection, opened
     from hcloud.usecases.reports.of_live import report_of_live
 
     if where.provider or where.region or where.commitment:
         raise UsageError("--provider, --region and --commitment are about a journal; name the cloud: --cloud")
-    with opened(asked.loaded, CloudSelection(where.cloud, where.state), asked.at) as here:
+    with opened(asked.loaded, CloudSelection(where.cloud, where.state), asked.at, note) as here:
         report = report_of_live(here, asked)
     if asked.span.start or asked.span.end:
         return report

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,12 +17,13 @@ import pytest
 import yaml
 
 from hcloud.cli.main import run
+from hcloud.control.ports import silent
 from hcloud.fake.in_memory.file import go_on_from, keep
 from hcloud.fake.in_memory.memory import MemoryCloud
 from hcloud.readers.configuration.config import load_config
 from hcloud.store.files.crash import KILLED_EXIT
 from hcloud.store.states.codec import checksum
-from hcloud.usecases.live.ground import FAKE_FILE
+from hcloud.usecases.live.ground import FAKE_FILE, CloudSelection, opened
 from hcloud.usecases.live.ground import place_of as usual_place
 
 pytestmark = pytest.mark.usefixtures("coarse_steps")
@@ -125,6 +127,22 @@ def test_before_the_first_apply_no_state_is_named(capsys: pytest.CaptureFixture[
     assert "us-east-1 at memory, no state yet" in said(capsys)[0]
     run(["destroy"])
     assert "at memory, no state yet" in "".join(said(capsys))
+
+
+def test_what_a_cloud_waits_for_is_told_and_a_stop_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    notes, handed = list[Any](), list[Any]()
+    monkeypatch.setattr("hcloud.usecases.live.ground.LateTell", lambda clock, note: notes.append(note) or silent)
+    for verb in (["plan"], ["report", "cost"]):
+        run([*verb, "--cloud", "fake"])
+    assert [getattr(note, "__name__", "") for note in notes] == ["note", "note"]
+    monkeypatch.setattr(
+        "hcloud.usecases.live.ground.connect", lambda _, told: handed.append(told) or MemoryCloud("aws")
+    )
+    with opened(load_config(None), CloudSelection("aws"), datetime(2026, 11, 28, tzinfo=UTC)) as here:
+        here.site()
+        assert not handed[0].stop()
+        here.site(stop=lambda: True)
+        assert handed[0].stop()
 
 
 def test_a_life_from_plan_to_destroy(capsys: pytest.CaptureFixture[str]) -> None:

@@ -172,11 +172,16 @@ def test_D4_a_throttled_end_says_so_and_what_was_accepted_is_not_sent_again(rig:
     cloud = rig.cloud()
     with pytest.raises(ThrottledError):
         cloud.terminate(made)
-    assert 10 <= len(rig.requests(rig.words.terminate)) <= 10 + 8 + 13
+    assert 10 <= len(rig.requests(rig.words.terminate)) <= 10 + 2 * 8 + 12
     assert len(rig.live()) == 10
-    rig.fault("throttled", probability=0.3)
+    rig.faults({})
+    assert cloud.scope()  # it answers again
+    sent = len(rig.requests(rig.words.terminate))
+    rig.fault("throttled", rig.words.terminate, first=5)
     assert sorted(cloud.terminate(made).ending) == made
     assert not rig.live()
+    assert len(rig.requests(rig.words.terminate)) == sent + 10 + 5
+    rig.fault("throttled", probability=0.3)
     assert cloud.examine(made) == ()
 
 
@@ -185,6 +190,17 @@ def test_D6_an_order_whose_end_is_throttled_is_not_known_rather_than_refused(rig
     with pytest.raises(UnknownOutcomeError, match="was accepted"):
         rig.cloud().launch(order(rig))
     settled(rig)
+
+
+def test_D2_every_page_and_every_look_is_sent_again_where_it_is_throttled(rig: GoogleRig) -> None:
+    cloud = rig.cloud()
+    rig.fault("throttled", first=2)
+    zones = cloud.zones(rig.type_name)
+    rig.fault("throttled", first=2)
+    assert cloud.scope()
+    rig.fault("throttled", first=2)
+    assert cloud.commitments() == ()
+    assert sorted(zones) == sorted(rig.zones)
 
 
 # E7, E4: accepted is not done

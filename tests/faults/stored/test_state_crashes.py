@@ -24,6 +24,7 @@ from hcloud.live.operating import crash_points as operating
 from hcloud.model.holdings.state import Intent, IntentResult, State
 from hcloud.store.files.crash import KILLED_EXIT, POINTS, POINTS_ELSEWHERE, CrashAt, crash_from, go_on
 from hcloud.store.files.place import UnsyncedError
+from hcloud.store.files.private_directory import refused
 from hcloud.store.states.in_directory import FileStateStore
 from hcloud.store.sweep_rows import SweepRow, open_rows
 from hcloud.usecases.live.decide import append
@@ -155,6 +156,7 @@ def test_A6_A7_nothing_is_asked_that_is_not_noted_whichever_write_fails(tmp_path
     assert not disk.failed
     assert failures > 25
     assert all(ADVICE[code] in hint for hint in hints - {""})
+    assert "make it writable" not in refused(tmp_path, "read", OSError(code, "")).hint or code == errno.EROFS
 
 
 def check_noted(directory: Path, asked: list[int]) -> None:

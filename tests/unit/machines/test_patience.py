@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 
 import pytest
 
+from hcloud.at_once import in_parallel
+from hcloud.control.ports import never, silent
 from hcloud.errors import (
     Call,
     CloudError,
@@ -22,6 +25,7 @@ from hcloud.errors import (
 )
 from hcloud.fake.clock import FakeClock
 from hcloud.live.patience import LateTell, Patience, RetryLimits, StoppedError
+from hcloud.providers.throttled import Throttling
 
 CALL = Call("aws", "eu-central-1", "launch")
 
@@ -93,6 +97,42 @@ def test_a_wait_is_told_when_it_lasts_and_once_a_minute() -> None:
     for times in (2, 5, 3):
         Patience(clock, RetryLimits(), lambda: False, late).ask(failing(times, throttled))
     assert told == [(4.5, f"{throttled}; hcloud asks again, until 00:05:01 UTC at the latest")]
+    told.clear()
+    late = LateTell(clock, lambda text: told.append((clock.now(), text)))
+    for step in range(8):  # each of several requests that is throttled begins to wait for the same
+        late("throttled" if step % 2 == 0 else "waiting", at_once=step % 2 == 0)
+        clock.sleep(0.5)
+    assert [text for _, text in told] == ["throttled"]
+
+
+def test_requests_that_are_throttled_together_wait_once() -> None:
+    """Each slept for as long as its own old answer said, in turn, after the one before had got through."""
+    clock, all_sent = FakeClock(0.0, speed=0.0), threading.Barrier(8)
+    given, late = Throttling("here", clock.sleep, silent, never), threading.local()
+
+    def send() -> float | None:
+        if hasattr(late, "sent"):
+            return None
+        late.sent = all_sent.wait()
+        return 5.0
+
+    assert in_parallel(lambda _: given.answered(send, lambda told: told), range(8)) == [None] * 8
+    assert clock.now() == 5
+
+
+@pytest.mark.parametrize(("stop_at", "over"), [(2.0, 2.0), (1e9, 60.0)])
+def test_a_throttled_request_gives_up_when_somebody_asks_for_an_end_or_others_alone_get_through(
+    stop_at: float, over: float
+) -> None:
+    clock = FakeClock(0.0, speed=0.0)
+
+    def pause(seconds: float) -> None:
+        clock.sleep(seconds)
+        assert given.answered(lambda: None, lambda told: told) is None
+
+    given = Throttling("here", pause, silent, lambda: clock.now() >= stop_at)
+    assert given.answered(lambda: 15.0, lambda told: told) == 15
+    assert clock.now() == over
 
 
 @pytest.mark.parametrize("told", [0.0, 7.0, 30.0, 120.0])

@@ -433,8 +433,8 @@ def test_an_end_that_was_agreed_to_is_over_when_its_machine_is_not_listed(
     record.key, record.zone, record.ordered_at = "a" * 32, there.zones(record.type_name)[0], 0.0
     order = order_of(record, Owner("b" * 32, "p", "c"), "")
     made = Machines(there, there.clock, WaitLimits(), Rhythm().settled)
-    launched = made.launch(order).id
-    record.id = launched if is_known else ""
+    launched = made.launch(order)
+    record.id = launched.id if is_known else ""
     with pytest.raises(ThrottledError):
         made.end(record, order, 1.0)
     for what in ("examine", "look", "under_key"):
@@ -442,6 +442,13 @@ def test_an_end_that_was_agreed_to_is_over_when_its_machine_is_not_listed(
     assert isinstance(made.end(record, order, 2.0), End)
     with pytest.raises(NotCertainError, match="until 00:05:00 UTC; after that it counts as terminated"):
         Machines(there, there.clock, WaitLimits(), Rhythm().settled).end(record, order, there.clock.now())
+    record.id, unsure = launched.id, Machines(there, there.clock, WaitLimits(), Rhythm().settled)
+    monkeypatch.setattr(there, "terminate", lambda ids: Terminated((), tuple(ids)))  # EC2 does not know it yet
+    seen = iter(((launched,), (), ()))
+    monkeypatch.setattr(there, "examine", lambda ids: next(seen))
+    for _ in range(2):
+        with pytest.raises(NotCertainError, match="after that it counts as terminated"):
+            unsure.end(record, order, 1.0)
 
 
 def test_a_machine_that_its_cloud_does_not_know_yet_is_ended_all_the_same(tmp_path: Path) -> None:
