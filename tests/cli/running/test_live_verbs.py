@@ -131,13 +131,20 @@ def test_before_the_first_apply_no_state_is_named(capsys: pytest.CaptureFixture[
 
 def test_what_a_cloud_waits_for_is_told_and_a_stop_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
     notes, handed = list[Any](), list[Any]()
-    monkeypatch.setattr("hcloud.usecases.live.ground.LateTell", lambda clock, note: notes.append(note) or silent)
+
+    def late(_clock: object, note: object) -> object:
+        notes.append(note)
+        return silent
+
+    def connected(_selection: str, told: object) -> MemoryCloud:
+        handed.append(told)
+        return MemoryCloud("aws")
+
+    monkeypatch.setattr("hcloud.usecases.live.ground.LateTell", late)
     for verb in (["plan"], ["report", "cost"]):
         run([*verb, "--cloud", "fake"])
     assert [getattr(note, "__name__", "") for note in notes] == ["note", "note"]
-    monkeypatch.setattr(
-        "hcloud.usecases.live.ground.connect", lambda _, told: handed.append(told) or MemoryCloud("aws")
-    )
+    monkeypatch.setattr("hcloud.usecases.live.ground.connect", connected)
     with opened(load_config(None), CloudSelection("aws"), datetime(2026, 11, 28, tzinfo=UTC)) as here:
         here.site()
         assert not handed[0].stop()
