@@ -68,7 +68,7 @@ def _intended_launch(
 ) -> tuple[Action, ...]:
     """The order of a machine, where it may be made now; what holds it back is noted."""
     number, terms = machine.instance, desk.terms
-    if desk.busy("launch", number) or desk.busy("end", number) or not desk.may_say("launch", number, now):
+    if desk.busy("launch", number) or number in desk.ending or not desk.may_say("launch", number, now):
         return ()
     if machine.phase is not MachinePhase.WANTED:
         return (partial(_launch, desk, machine, again=True),)
@@ -128,9 +128,9 @@ def _launch(desk: OperatingDesk, machine: MachineRecord, *, again: bool) -> None
 
 
 def end(desk: OperatingDesk, machine: MachineRecord, why: str) -> None:
-    """End a machine, now or (while it is being launched) as soon as it can be."""
+    """End a machine, with all others of this pass or (while it is being launched) as soon as it can be."""
     number, now = machine.instance, desk.now()
-    if desk.busy("launch", number) or desk.busy("end", number) or not desk.may_say("end", number, now):
+    if desk.busy("launch", number) or number in desk.ending or not desk.may_say("end", number, now):
         return
     machine.why = machine.why or why
     known, order = replace(machine), order_of(machine, desk.terms.owner, "")
@@ -138,7 +138,16 @@ def end(desk: OperatingDesk, machine: MachineRecord, why: str) -> None:
         desk.said("end", number, now)
         return
     desk.parts.crash(END)
-    desk.do("end", number, partial(desk.parts.machines.end, known, order, now))
+    desk.ending.add(number)
+    desk.going.append((known, order))
+
+
+def end_all(desk: OperatingDesk) -> None:
+    """End what is to end since this was called last: in one request, which takes the cloud as long for many."""
+    if desk.going:
+        numbers = tuple(machine.instance for machine, _ in desk.going)
+        desk.do("end", numbers, partial(desk.parts.machines.end, desk.going, desk.now()))
+        desk.going = []
 
 
 def _intend_begin(desk: OperatingDesk, job: JobRecord, now: float, actions: list[Action]) -> None:

@@ -16,7 +16,7 @@ from hcloud.control.operating.together import ended_by_cancel
 from hcloud.control.pieces import are_linked
 from hcloud.control.sessions.session import ControlSession
 from hcloud.errors import HcloudError, InputError, LockedError
-from hcloud.live.operating.acting import Action, intended
+from hcloud.live.operating.acting import Action, end_all, intended
 from hcloud.live.operating.crash_points import NOTED
 from hcloud.live.operating.desk import OperatingDesk
 from hcloud.live.operating.harvester import Harvester
@@ -141,6 +141,7 @@ class OperatingLoop:
             desk.parts.crash(NOTED)
             for action in actions:
                 action()
+            end_all(desk)
             if desk.parts.journal.is_long:
                 self._renew()
         return desk.goes_on()

@@ -14,7 +14,7 @@ from hcloud.errors import DeniedByGuardError, ThrottledError, UnavailableError, 
 from hcloud.live.operating.acting import end
 from hcloud.live.operating.desk import OperatingDesk
 from hcloud.live.operating.losing import heed, lose
-from hcloud.live.operating.machines import End, NotCertainError, Sight
+from hcloud.live.operating.machines import End, Ending, NotCertainError, Sight
 from hcloud.live.operating.workers import Answer
 from hcloud.model.catalog import PurchaseOption
 from hcloud.model.holdings.live import PROTECTED_TAG, Machine, Notice
@@ -105,12 +105,16 @@ def answered(desk: OperatingDesk, answer: Answer, now: float) -> None:
     what, who = answer.about if isinstance(answer.about, tuple) else ("", 0)
     of_machine: Mapping[str, Callable[[OperatingDesk, Answer, MachineRecord, float], None]] = {
         "launch": _launch_answered,
-        "end": _end_answered,
         "probe": _probe_answered,
         "check": _check_answered,
     }
     if what == "zones":
         _zones_answered(desk, answer, str(who), now)
+    elif what == "end":
+        desk.ending -= set(who)
+        for number in who:
+            came = answer.found[number] if isinstance(answer.found, Mapping) else answer.error
+            _end_answered(desk, came, desk.fold.machines[number], now)
     elif what in of_machine:
         of_machine[what](desk, answer, desk.fold.machines[who], now)
     elif isinstance(answer.found, Sight):
@@ -123,9 +127,7 @@ def answered(desk: OperatingDesk, answer: Answer, now: float) -> None:
 def _launch_answered(desk: OperatingDesk, answer: Answer, machine: MachineRecord, now: float) -> None:
     number = machine.instance
     if isinstance(answer.found, Machine):
-        launched = answer.found.launched
-        desk.tell(Launched(now, number, answer.found.id, launched.timestamp() if launched is not None else now))
-        desk.troubles.pop("cloud", None)
+        _launched(desk, machine, answer.found, now)
     elif isinstance(answer.error, _OPEN):
         desk.troubles["cloud"] = str(answer.error)
         desk.said("launch", number, now)
@@ -136,6 +138,13 @@ def _launch_answered(desk: OperatingDesk, answer: Answer, machine: MachineRecord
             desk.happen(LaunchFailed(now, number, why, until))
 
 
+def _launched(desk: OperatingDesk, machine: MachineRecord, found: Machine, now: float) -> None:
+    """It is known by its id from now on."""
+    launched = found.launched.timestamp() if found.launched is not None else now
+    desk.tell(Launched(now, machine.instance, found.id, launched))
+    desk.troubles.pop("cloud", None)
+
+
 def _zones_answered(desk: OperatingDesk, answer: Answer, type_name: str, now: float) -> None:
     """A type that is sold nowhere here, or that nobody can be asked about, cannot be launched."""
     wanted = [m for m in to_launch(desk.fold, now) if m.type_name == type_name and m.phase is MachinePhase.WANTED]
@@ -143,22 +152,24 @@ def _zones_answered(desk: OperatingDesk, answer: Answer, type_name: str, now: fl
         _launch_answered(desk, answer, machine, now)
 
 
-def _end_answered(desk: OperatingDesk, answer: Answer, machine: MachineRecord, now: float) -> None:
-    if not isinstance(answer.found, End):
+def _end_answered(desk: OperatingDesk, came: Ending, machine: MachineRecord, now: float) -> None:
+    if isinstance(came, Machine):
+        _launched(desk, machine, came, now)
+        return
+    if not isinstance(came, End):
         desk.said("end", machine.instance, now)
-        if answer.error is not None:
-            uncertain = isinstance(answer.error, NotCertainError)
-            desk.troubles[f"end of {machine.instance}" if uncertain else "cloud"] = str(answer.error)
-        if isinstance(answer.error, DeniedByGuardError) and machine.why != str(answer.error):
-            desk.tell(Held(now, machine.instance, str(answer.error)))  # for those who look while it stands
+        if came is not None:
+            uncertain = isinstance(came, NotCertainError)
+            desk.troubles[f"end of {machine.instance}" if uncertain else "cloud"] = str(came)
+        if isinstance(came, DeniedByGuardError) and machine.why != str(came):
+            desk.tell(Held(now, machine.instance, str(came)))  # for those who look while it stands
         return
     if not _attempts_known(desk, machine, now):
         desk.said("end", machine.instance, now)
         return
     for what in ("cloud", f"end of {machine.instance}"):
         desk.troubles.pop(what, None)
-    at = answer.found.at
-    desk.tell(Ended(now, machine.instance, at.timestamp() if at is not None else None))
+    desk.tell(Ended(now, machine.instance, came.at.timestamp() if came.at is not None else None))
     _end_attempts(desk, machine, now)
     lose(desk, machine, now)
 

@@ -146,7 +146,7 @@ class AzureMachines(AzurePart):
             self._carry_out(ends, sets, {tags_of(owner).get(TAG_LINEAGE, "") for owner in owners} - {""})
         finally:
             self._accepted |= ends.ended
-        gone, told = set(ends.gone), {i: self._accepted[i] for i in wanted if i in self._accepted}
+        gone, told = set(ends.gone) - self._accepted.keys(), {i: self._accepted[i] for i in wanted if i in self._accepted}
         return Terminated(tuple(i for i in wanted if i not in gone), tuple(sorted(gone)), told)
 
     def _carry_out(self, ends: _Ends, sets: dict[str, Document], lineages: set[str]) -> None:

@@ -19,6 +19,7 @@ from hcloud.cli import main
 from hcloud.control.operating.records import MachineRecord
 from hcloud.errors import (
     Call,
+    DeniedError,
     InputError,
     LockedError,
     NotFoundError,
@@ -30,12 +31,12 @@ from hcloud.fake.clock import FakeClock
 from hcloud.fake.faults import FaultKind, FaultPlan, FaultRule
 from hcloud.fake.in_memory.memory import MemoryCloud
 from hcloud.live.operating.loop import OperatingLoop
-from hcloud.live.operating.machines import End, Machines, NotCertainError, order_of
+from hcloud.live.operating.machines import End, Machines, order_of
 from hcloud.live.operating.terms import Rhythm
 from hcloud.live.operating.workers import AtOnce
 from hcloud.live.site import WaitLimits
-from hcloud.model.catalog import PurchaseOption
-from hcloud.model.holdings.live import PROTECTED_TAG, TAG_ADDRESS, TAG_KEY, Owner, Terminated
+from hcloud.model.catalog import Provider, PurchaseOption
+from hcloud.model.holdings.live import PROTECTED_TAG, TAG_ADDRESS, TAG_KEY, Launch, Owner, Terminated
 from hcloud.model.running.note import Asked, NotLaunched
 from hcloud.providers.slurm.client import SlurmCommands
 from hcloud.store.files.lock import FileLock
@@ -418,37 +419,62 @@ def test_an_end_that_a_killed_controller_did_not_note_is_not_waited_for(cloud: s
     there.terminate([record.id])
     there.clock.advance(1.0)
     assert made.is_gone(record, 1.0)
-    assert isinstance(made.end(record, order, 1.0), End)
+    assert isinstance(made.end([(record, order)], 1.0)[0], End)
     assert sum(r.operation == "terminate" for r in there.ledger.requests) == 1
 
 
-@pytest.mark.parametrize("is_known", [True, False])
-def test_an_end_that_was_agreed_to_is_over_when_its_machine_is_not_listed(
-    monkeypatch: pytest.MonkeyPatch, *, is_known: bool
-) -> None:
+def ordered(there: MemoryCloud, number: int = 0) -> tuple[MachineRecord, Launch]:
+    """A machine that was ordered when the clock began, and its order."""
+    record = MachineRecord(number, there.world.semantics.types[0], PurchaseOption.ON_DEMAND, False, 0.0)
+    record.key, record.zone, record.ordered_at = f"{number:032x}", there.zones(record.type_name)[0], 0.0
+    return record, order_of(record, Owner("b" * 32, "p", "c"), "")
+
+
+def test_an_end_that_was_agreed_to_is_over_when_its_machine_is_not_listed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A look that was throttled after it made a new machine one that may not be listed yet: five minutes of waiting."""
     there = MemoryCloud("gcp", clock=FakeClock(0.0, 0.0))
-    there.plan_faults(FaultPlan(rules=(FaultRule(on="examine", answer=FaultKind.THROTTLED, calls=(2,)),)))
-    record = MachineRecord(0, there.world.semantics.types[0], PurchaseOption.ON_DEMAND, False, 0.0)
-    record.key, record.zone, record.ordered_at = "a" * 32, there.zones(record.type_name)[0], 0.0
-    order = order_of(record, Owner("b" * 32, "p", "c"), "")
+    there.plan_faults(FaultPlan(rules=(FaultRule(on="examine", answer=FaultKind.THROTTLED, calls=(3,)),)))
+    record, order = ordered(there)
     made = Machines(there, there.clock, WaitLimits(), Rhythm().settled)
     launched = made.launch(order)
-    record.id = launched.id if is_known else ""
-    with pytest.raises(ThrottledError):
-        made.end(record, order, 1.0)
+    assert made.end([(record, order)], 1.0) == {0: launched}  # the answer of its launch was lost: now it is known
+    record.id = launched.id
+    assert isinstance(made.end([(record, order)], 1.0)[0], ThrottledError)
     for what in ("examine", "look", "under_key"):
         monkeypatch.setattr(there, what, lambda asked: ())
-    assert isinstance(made.end(record, order, 2.0), End)
-    with pytest.raises(NotCertainError, match="until 00:05:00 UTC; after that it counts as terminated"):
-        Machines(there, there.clock, WaitLimits(), Rhythm().settled).end(record, order, there.clock.now())
-    record.id, unsure = launched.id, Machines(there, there.clock, WaitLimits(), Rhythm().settled)
+    assert isinstance(made.end([(record, order)], 2.0)[0], End)
+    unsure, again = (Machines(there, there.clock, WaitLimits(), Rhythm().settled) for _ in range(2))
     monkeypatch.setattr(there, "terminate", lambda ids: Terminated((), tuple(ids)))  # EC2 does not know it yet
-    seen = iter(((launched,), (), ()))
-    monkeypatch.setattr(there, "examine", lambda ids: next(seen))
+    nothing = "until 00:05:00 UTC; after that it counts as terminated"
+    record.id = ""
+    assert nothing in str(unsure.end([(record, order)], there.clock.now())[0])
+    record.id, seen = launched.id, iter(((launched,), (), ()))
+    monkeypatch.setattr(there, "examine", lambda ids: next(seen, ()))
     for _ in range(2):
-        with pytest.raises(NotCertainError, match="after that it counts as terminated"):
-            unsure.end(record, order, 1.0)
+        assert nothing in str(again.end([(record, order)], 1.0)[0])
+
+
+def test_machines_are_ended_together_and_one_that_is_refused_keeps_none_alive(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each was ended by requests of its own: of three on Azure, where 70 % are throttled, two ran after 110 s."""
+    there = MemoryCloud("aws", clock=FakeClock(0.0, 0.0))
+    made = Machines(there, there.clock, WaitLimits(), Rhythm().settled)
+    going = [ordered(there, number) for number in range(8)]
+    for record, order in going:
+        record.id = made.launch(order).id
+    terminate, kept, asked = there.terminate, going[5][0].id, list[int]()
+
+    def guarded(ids: Sequence[str]) -> Terminated:
+        asked.append(len(ids))
+        if kept in ids:
+            raise DeniedError(f"{kept} may not be terminated", Call(Provider.AWS, "here", "TerminateInstances"))
+        return terminate(ids)
+
+    monkeypatch.setattr(there, "terminate", guarded)
+    came = made.end(going[:5], 1.0)
+    assert asked == [5]
+    assert all(isinstance(one, End) for one in came.values())
+    assert {n for n, one in made.end(going, 1.0).items() if isinstance(one, DeniedError)} == {5}
+    assert [m.id for m in there.ledger.live(there.clock.now())] == [kept]
 
 
 def test_a_machine_that_its_cloud_does_not_know_yet_is_ended_all_the_same(tmp_path: Path) -> None:
