@@ -123,7 +123,7 @@ class Compute(Account, Protocol):
 
     def examine(self, ids: Sequence[str]) -> tuple[Machine, ...]:
         """Each of these asked about by its own id, and never taken from a list, which may be minutes behind; those the
-        cloud does not know are left out."""
+        cloud does not know are left out, or told as ended where it accepted their end from here."""
 
     def notices(self, lineage: str) -> tuple[Notice, ...]:
         """What the cloud said about machines with this tag of ours that it takes away, or that its maintenance will

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from hcloud.control.ports import LATER, SLICE_SECONDS, Stop, Tell
+from hcloud.errors import ThrottledError
 
 AGAIN_SECONDS, FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 20.0, 0.5, 2.0
 """Ours: how long all requests wait together while nothing else is answered, with a pause that doubles where the cloud
@@ -44,6 +45,20 @@ class Throttling:
                 pause, answer = min(pause * 2, LONGEST_PAUSE_SECONDS), send()
             return self._got_through(answer)
 
+    def asked(self, ask: Callable[[], Answered]) -> Answered:
+        """The same of a client that raises ThrottledError."""
+
+        def sent() -> Answered | ThrottledError:
+            try:
+                return ask()
+            except ThrottledError as error:
+                return error
+
+        found = self.answered(sent, _retry_after)
+        if isinstance(found, ThrottledError):
+            raise found
+        return found
+
     def _got_through(self, answer: Answered) -> Answered:
         self._waited, self._through = 0.0, self._through + 1
         return answer
@@ -56,3 +71,9 @@ class Throttling:
             self._waited, self._paused, seconds = self._waited + now, self._paused + now, seconds - now
             self._tell(LATER)
         return not self._stop()
+
+
+def _retry_after(answer: object) -> float | None:
+    if not isinstance(answer, ThrottledError):
+        return None
+    return -1.0 if answer.retry_after is None else answer.retry_after

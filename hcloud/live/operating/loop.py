@@ -213,7 +213,8 @@ class OperatingLoop:
         if desk.look(now):
             for machine in list(desk.fold.standing.values()):
                 see_machine(desk, machine, now)
-        if now - self._looked >= desk.terms.rhythm.look:
+        ends = desk.finishing and desk.ending  # that asks about the same machines, and may be throttled
+        if now - self._looked >= desk.terms.rhythm.look and not ends:
             self._looked = now
             desk.do("look", 0, partial(desk.parts.machines.look, desk.terms.owner.lineage, now))
 

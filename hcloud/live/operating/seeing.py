@@ -218,7 +218,7 @@ def _compare(desk: OperatingDesk, sight: Sight, now: float) -> None:
     desk.parts.shown({numbers[i]: m for i, m in sight.machines.items() if i in numbers})
     for machine in wanted:
         there = machine.phase in (MachinePhase.STARTING, MachinePhase.READY)
-        if there and machine.id not in sight.machines and (machine.launched or now) <= sight.asked:
+        if there and machine.instance not in desk.ending and machine.id not in sight.machines and (machine.launched or now) <= sight.asked:
             desk.do("check", machine.instance, partial(desk.parts.machines.is_gone, replace(machine), now))
     before = {n: notice for n, notice in desk.notices.items() if n in numbers.values()} if sight.unheard else {}
     desk.notices = before | {numbers[i]: notice for i, notice in sight.notices.items() if i in numbers}

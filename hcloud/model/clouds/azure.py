@@ -66,6 +66,6 @@ AZURE = CloudFacts(
     account="subscription",
     account_variables=("AZURE_SUBSCRIPTION_ID",),
     place="location",
-    beside=("clock", "tell", "stop"),
+    beside="clock",
     bucket=("https", "azure-storage-blob"),
 )

@@ -54,7 +54,7 @@ class CloudFacts:
 
     ``classes`` begins the names of its classes (``AwsCloud``), ``extra`` holds the packages of its optional part.
     ``account`` is what its account is called in its settings (empty where the credentials say it), with the variables
-    that name it; ``place`` the setting that is its region; ``beside`` what its class is given besides the settings.
+    that name it; ``place`` the setting that is its region; ``beside`` what its class alone is given besides.
     ``endpoint`` is asked for the time; ``zones`` are the first names of zones, ``zone`` the pattern of all. ``series``
     are the families that ``decide`` rents where none is named. ``sold`` are its commitments, ``console`` those
     of them that are bought there alone (hcloud's part of its API sells none); ``shows_payment`` says
@@ -80,7 +80,7 @@ class CloudFacts:
     account: str = ""
     account_variables: tuple[str, ...] = ()
     place: str = "region"
-    beside: tuple[str, ...] = ()
+    beside: str = ""
     bucket: tuple[str, str] = ("", "")
     """The scheme of its buckets' addresses, and the package that speaks to them."""
     shows_payment: bool = False

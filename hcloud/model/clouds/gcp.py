@@ -68,6 +68,6 @@ GCP = CloudFacts(
     price_list="gcp-skus",
     account="project",
     account_variables=("GOOGLE_CLOUD_PROJECT", "CLOUDSDK_CORE_PROJECT"),
-    beside=("prices", "tell", "stop"),
+    beside="prices",
     bucket=("gs", "google-auth"),
 )

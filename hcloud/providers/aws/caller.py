@@ -1,4 +1,4 @@
-"""One request to AWS at a time: made once, within stated times, its failures translated."""
+"""One request to AWS at a time: only what is throttled sent again, within stated times, its failures translated."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from hcloud.model.catalog import Provider
 from hcloud.model.endpoint import checked_endpoint, is_plain
 from hcloud.providers.aws.errors import understood, without_answer
 from hcloud.providers.aws.settings import AwsSettings
+from hcloud.providers.throttled import Throttling
 
 Document = Mapping[str, Any]
 """What an operation takes or gives, as the SDK has it."""
@@ -24,22 +25,30 @@ CONNECTIONS = 32  # ours
 MOST_PAGES = 10_000  # ours: an endless list is no list
 ENDPOINT = "the endpoint of AWS (live.endpoint, AWS_ENDPOINT_URL, AWS_ENDPOINT_URL_EC2, endpoint_url)"
 _OF_INSTANCES = re.compile("Instance|^(GetConsoleOutput|DescribeRegions)$")
+_ENDS = "TerminateInstances"
 _JSON = {"protocol": "json", "protocols": ["json"]}
 """What CloudWatch is spoken to in, of the protocols it has: the SDK reads the others in Python, value by value."""
 _OWN_HOSTS = (".amazonaws.com", ".amazonaws.com.cn", ".api.aws", ".c2s.ic.gov", ".sc2s.sgov.gov")
 
 
 class Caller:
-    """Clients of one account in one region. The SDK's own retries are off: it would repeat stock-outs."""
+    """Clients of one account in one region. The SDK's own retries are off: it would repeat stock-outs. With
+    ``throttling`` what AWS throttles is sent again for a while, but for orders and purchases."""
 
-    def __init__(self, settings: AwsSettings) -> None:
+    def __init__(self, settings: AwsSettings, throttling: Throttling | None = None) -> None:
         self.settings = settings
+        self._throttling = throttling
         self._clients: dict[str, Any] = {}
         self._session: Any = None
         self._lock = threading.Lock()
 
     def ask(self, service: str, operation: str, request: Document, *, mutating: bool = False) -> Document:
-        """The answer to a request that is made exactly once."""
+        """The answer to a request."""
+        if self._throttling is None or (mutating and operation != _ENDS):
+            return self._once(service, operation, request, mutating=mutating)
+        return self._throttling.asked(lambda: self._once(service, operation, request, mutating=mutating))
+
+    def _once(self, service: str, operation: str, request: Document, *, mutating: bool) -> Document:
         try:
             from botocore import xform_name
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import TypeVar
 
+from hcloud.control.ports import Stop, Tell, never, silent
 from hcloud.errors import NotFoundError, RefusedError
 from hcloud.model.catalog import PurchaseOption
 from hcloud.model.holdings.live import (
@@ -25,6 +27,7 @@ from hcloud.providers.aws.buying import AwsCommitments
 from hcloud.providers.aws.caller import Caller
 from hcloud.providers.aws.errors import without_answer
 from hcloud.providers.aws.settings import AwsSettings
+from hcloud.providers.throttled import Throttling
 
 Found = TypeVar("Found")
 MOST_IDS = 1000
@@ -36,8 +39,14 @@ class AwsCloud(AwsCommitments):
 
     launch_seconds = 0.0
 
-    def __init__(self, settings: AwsSettings) -> None:
-        super().__init__(Caller(settings))
+    def __init__(
+        self,
+        settings: AwsSettings,
+        pause: Callable[[float], None] = time.sleep,
+        tell: Tell = silent,
+        stop: Stop = never,
+    ) -> None:
+        super().__init__(Caller(settings, Throttling(f"aws {settings.region}", pause, tell, stop)))
         self._settings = settings
         self._scope: Scope | None = None
         self._lock = threading.Lock()

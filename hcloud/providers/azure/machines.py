@@ -118,11 +118,15 @@ class AzureMachines(AzurePart):
         return sum(state_word(d) != "deleting" for d in known) >= capacity  # what is on its way out counts no more
 
     def examine(self, ids: Sequence[str]) -> tuple[Machine, ...]:
-        """These machines, each by its name, and the sets of those that show no tag of ours by theirs."""
-        documents = [d for d in in_parallel(self._document, sorted(set(ids))) if d is not None]
+        """These machines, each by its name, and the sets of those that show no tag of ours by theirs; those that are
+        gone after Azure accepted their end have ended."""
+        wanted = sorted(set(ids))
+        answers = dict(zip(wanted, in_parallel(self._document, wanted), strict=True))
+        documents = [d for d in answers.values() if d is not None]
         homes = sorted({set_of(d) for d in documents if TAG_LINEAGE not in tags_of(d)} - {""})
         tags = dict(zip(homes, in_parallel(self._tags_of_set, homes), strict=True))
-        return tuple(machine_from(d, tags.get(set_of(d))) for d in documents)
+        ended = (over(i, self._accepted[i]) for i, d in answers.items() if d is None and i in self._accepted)
+        return (*(machine_from(d, tags.get(set_of(d))) for d in documents), *ended)
 
     def _tags_of_set(self, home: str) -> dict[str, str]:
         try:
@@ -146,7 +150,8 @@ class AzureMachines(AzurePart):
             self._carry_out(ends, sets, {tags_of(owner).get(TAG_LINEAGE, "") for owner in owners} - {""})
         finally:
             self._accepted |= ends.ended
-        gone, told = set(ends.gone) - self._accepted.keys(), {i: self._accepted[i] for i in wanted if i in self._accepted}
+        told = {i: self._accepted[i] for i in wanted if i in self._accepted}
+        gone = set(ends.gone) - told.keys()
         return Terminated(tuple(i for i in wanted if i not in gone), tuple(sorted(gone)), told)
 
     def _carry_out(self, ends: _Ends, sets: dict[str, Document], lineages: set[str]) -> None:

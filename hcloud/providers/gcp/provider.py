@@ -149,7 +149,7 @@ class GoogleCloud(GoogleCommitments):
 
     def under_key(self, order: Launch) -> tuple[Machine, ...]:
         """What has the order's names, and what bears its key under others."""
-        return self.examine([*identities(order), *(m.id for m in self._of_key(order))])
+        return self._named([*identities(order), *(m.id for m in self._of_key(order))])
 
     def _outcome(self, order: Launch, operation: Any) -> tuple[OperationEnd | None, tuple[Machine, ...]]:
         """How an order that was taken ended, and what is shown of it; by the names where labels do not lead to all.
@@ -160,10 +160,10 @@ class GoogleCloud(GoogleCommitments):
         try:
             ended = None if operation is None else self._wire.wait(operation, order.zone, _BULK_INSERT)
             if operation is None or names_were_taken(ended):
-                return ended, self.examine(identities(order))
+                return ended, self._named(identities(order))
             found = self._of_key(order)
             if ended is not None and len(found) < (ended.made or 0):
-                found = self.examine(identities(order))
+                found = self._named(identities(order))
             return ended, found
         except UnknownOutcomeError:
             raise
@@ -257,7 +257,12 @@ class GoogleCloud(GoogleCommitments):
         return {i: at for i, at in found.items() if i in missing}
 
     def examine(self, ids: Sequence[str]) -> tuple[Machine, ...]:
-        """Each machine by its name, several at a time."""
+        """Each machine by its name; those that are gone after Google accepted their end have ended."""
+        found = self._named(ids)
+        gone = self._ended.keys() & set(ids) - {m.id for m in found}
+        return (*found, *(over(i, self._ended[i]) for i in sorted(gone)))
+
+    def _named(self, ids: Sequence[str]) -> tuple[Machine, ...]:
         found = in_parallel(self._one, sorted(set(ids)))
         return tuple(m for m in found if m is not None)
 

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from hcloud.control.ports import Stop, Tell, never, silent
-from hcloud.errors import Call, HcloudError, NotFoundError, ThrottledError, UnknownOutcomeError
+from hcloud.errors import Call, HcloudError, NotFoundError, UnknownOutcomeError
 from hcloud.model.catalog import Provider
 from hcloud.model.endpoint import check_google_credentials, checked_endpoint, is_plain
 from hcloud.providers.gcp import sdk
@@ -72,7 +72,7 @@ class Wire:
             return self._clients[name]
 
     def read(self, client: str, method: str, request: Any, operation: str) -> Any:
-        return self._patiently(lambda: self._ask((client, method), request, operation, READ_SECONDS))
+        return self._throttling.asked(lambda: self._ask((client, method), request, operation, READ_SECONDS))
 
     def change(self, client: str, method: str, request: Any, operation: str) -> Any:
         """Ask for something to be done."""
@@ -80,7 +80,7 @@ class Wire:
 
     def end(self, client: str, method: str, request: Any, operation: str) -> Any:
         """Ask for an end, again where that is throttled."""
-        return self._patiently(lambda: self.change(client, method, request, operation))
+        return self._throttling.asked(lambda: self.change(client, method, request, operation))
 
     def pages(self, client: str, method: str, request: Any, operation: str) -> tuple[Any, ...]:
         """All pages of a list, or an error."""
@@ -96,25 +96,11 @@ class Wire:
 
     def instance(self, path: str, operation: str, read: Callable[[Document], Read]) -> Read:
         """What is ``read`` of an instance of the project."""
-        return self._patiently(lambda: self._once(path, {}, operation, read))
+        return self._throttling.asked(lambda: self._once(path, {}, operation, read))
 
     def _once(self, path: str, asked: Mapping[str, str], operation: str, read: Callable[[Document], Read]) -> Read:
         with self._asking(operation):
             return read(self._written(path, asked))
-
-    def _patiently(self, ask: Callable[[], Read]) -> Read:
-        """What is answered to a request that may be sent again where it is throttled."""
-
-        def sent() -> Read | ThrottledError:
-            try:
-                return ask()
-            except ThrottledError as error:
-                return error
-
-        found = self._throttling.answered(sent, _retry_after)
-        if isinstance(found, ThrottledError):
-            raise found
-        return found
 
     def document(self, url: str, asked: Mapping[str, str], operation: str) -> Document:
         """What is answered at an address of Google's, asked for on the same session."""
@@ -132,7 +118,7 @@ class Wire:
         found: list[Read] = []
         following = asked
         while following:
-            page = self._patiently(partial(self._once, path, following, operation, _whole))
+            page = self._throttling.asked(partial(self._once, path, following, operation, _whole))
             with self._asking(operation):
                 found.append(read(page))
                 _check_end(found)
@@ -184,7 +170,7 @@ class Wire:
         else:
             client, name, region = "RegionOperationsClient", "regionOperations.wait", self._settings.region
             request = types.WaitRegionOperationRequest(project=project, region=region, operation=operation)
-        return self._patiently(lambda: self._ask((client, "wait"), request, name, WAIT_SECONDS))
+        return self._throttling.asked(lambda: self._ask((client, "wait"), request, name, WAIT_SECONDS))
 
     def _ask(
         self, method: tuple[str, str], request: Any, operation: str, seconds: float, *, mutating: bool = False
@@ -223,13 +209,6 @@ class Wire:
             raise cloud_error(error, self.call("credentials"), mutating=False) from None
         check_google_credentials(credentials)
         return credentials
-
-
-def _retry_after(answer: object) -> float | None:
-    """The seconds that a throttled answer names, or less than none."""
-    if not isinstance(answer, ThrottledError):
-        return None
-    return -1.0 if answer.retry_after is None else answer.retry_after
 
 
 def _whole(page: Document) -> Document:

@@ -155,20 +155,12 @@ def _part(cloud: str, module: str, kind: str) -> Any:
 
 
 def _provider(name: str, settings: CloudSettings) -> Cloud:
-    cloud = _part(name, "provider", "Cloud")
-    return cast("Cloud", cloud(_own_settings(settings), **_beside(name, settings)))
-
-
-def _beside(name: str, settings: CloudSettings) -> dict[str, object]:
-    """What a provider is given besides its settings: Azure's waits by a clock and says so, and Google quotes no
-    commitment, so that its price is told."""
-    offered = {
-        "clock": SystemClock(),
-        "tell": settings.tell,
-        "stop": settings.stop,
-        "prices": partial(_price, settings),
-    }
-    return {what: offered[what] for what in CLOUDS[name].beside}
+    """A provider. Besides its settings Azure's is given a clock to wait by, and Google's prices of commitments, which
+    it does not quote."""
+    offered = {"clock": SystemClock(), "prices": partial(_price, settings)}
+    beside = {what: offered[what] for what in (CLOUDS[name].beside,) if what}
+    made = _part(name, "provider", "Cloud")(_own_settings(settings), **beside, tell=settings.tell, stop=settings.stop)
+    return cast("Cloud", made)
 
 
 def _price(settings: CloudSettings, order: CommitmentOrder) -> object:

@@ -60,7 +60,8 @@ class AwsRig(Rig):
 
     def cloud(self, principal: str = "") -> Cloud:
         """With clients of the SDK that others of the principal have used: to make one takes as long as many calls."""
-        made = AwsCloud(AwsSettings(REGION, self._running.url, access_key=(principal or "anybody", "secret")))
+        settings = AwsSettings(REGION, self._running.url, access_key=(principal or "anybody", "secret"))
+        made = AwsCloud(settings, self._fake.clock.sleep)
         made._caller._clients = self._clients.setdefault(principal, {})
         return made
 
