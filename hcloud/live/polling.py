@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hcloud.control.ports import SLICE_SECONDS, Clock, Stop
 from hcloud.live.patience import Patience
 from hcloud.live.site import Site
 
@@ -29,3 +30,10 @@ class Poll:
             self._site.waiting(what, self._seconds)
         self._patience.pause(self._delay)
         self._delay = min(self._delay * GROWTH, self._site.waits.longest_poll)
+
+
+def slept(clock: Clock, seconds: float, stop: Stop) -> None:
+    """Wait, unless somebody asks for an end."""
+    until = clock.passed() + seconds
+    while (left := until - clock.passed()) > 0 and not stop():
+        clock.sleep(min(left, SLICE_SECONDS))

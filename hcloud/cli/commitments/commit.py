@@ -63,7 +63,7 @@ def recommend(
 
     terminal, at = session(ctx).terminal, shown.at
     with terminal.busy("working out what to commit to"):
-        found = find(_loaded(where.file), plan, _where(where.cloud, where.region, None), at)
+        found = find(_loaded(where.file), plan, _where(ctx, where.cloud, where.region, None), at)
     shown.tell_result(terminal, found, RecommendationDocument.of, show_recommendation)
 
 
@@ -88,7 +88,7 @@ def plan_(
     loaded = _allowing(_loaded(where.file), {"max_plan_age": max_plan_age, "max_price_age": max_price_age})
     with terminal.busy("asking for commitments and quotes"):
         found = plan_purchases(
-            loaded, PurchasePlanRequest(plan, out, later), _where(where.cloud, where.region, where.state), shown.at
+            loaded, PurchasePlanRequest(plan, out, later), _where(ctx, where.cloud, where.region, where.state), shown.at
         )
     show_left_out(found, terminal)
     if shown.is_document:
@@ -115,7 +115,7 @@ def apply_(
     terminal = session(ctx).terminal
     approve = _approval(ctx, approve_commit, amount)
     at = moment(None)
-    found = apply_purchases(_loaded(where.file), plan, _where(where.cloud, None, where.state), approve, at)
+    found = apply_purchases(_loaded(where.file), plan, _where(ctx, where.cloud, None, where.state), approve, at)
     shown.tell(terminal, lambda: PurchasedDocument.of(found, at), lambda: show_applied(found, terminal))
 
 
@@ -133,7 +133,7 @@ def list_(
 
     terminal, at = session(ctx).terminal, shown.at
     with terminal.busy("reading ledger and cloud"):
-        found = list_commitments(_loaded(where.file), _where(where.cloud, where.region, where.state), at)
+        found = list_commitments(_loaded(where.file), _where(ctx, where.cloud, where.region, where.state), at)
     shown.tell_result(terminal, found, HoldingsDocument.of, show_holdings)
 
 
@@ -149,7 +149,7 @@ def cancel(
     from hcloud.usecases.commitments.apply import cancel_commitment
 
     terminal = session(ctx).terminal
-    selected = _where(where.cloud, where.region, where.state)
+    selected = _where(ctx, where.cloud, where.region, where.state)
     found = cancel_commitment(_loaded(where.file), commitment, selected, _agreement(ctx, yes=yes), moment(None))
     terminal.show(f"given back: {found.id}")
 
@@ -174,7 +174,8 @@ def resolve(
         raise UsageError("a KEY goes with either --bought ID or --not-bought; without all three hcloud looks itself")
     word = Word(key, bought) if key is not None else None
     show_resolved(
-        settle(_loaded(where.file), _where(where.cloud, None, where.state), word, moment(None)), session(ctx).terminal
+        settle(_loaded(where.file), _where(ctx, where.cloud, None, where.state), word, moment(None)),
+        session(ctx).terminal,
     )
 
 
@@ -184,10 +185,10 @@ def _loaded(file: Path | None) -> Loaded:
     return load_config(file)
 
 
-def _where(cloud: str | None, region: str | None, state: str | None) -> CommitSelection:
+def _where(ctx: typer.Context, cloud: str | None, region: str | None, state: str | None) -> CommitSelection:
     from hcloud.usecases.commitments.ground import CommitSelection
 
-    return CommitSelection(cloud, region, state)
+    return CommitSelection(cloud, region, state, session(ctx).terminal.note)
 
 
 def _allowing(loaded: Loaded, ages: dict[str, str | None]) -> Loaded:

@@ -38,6 +38,7 @@ def work(here: LiveGround, operation: OpenedWork, terminal: Terminal, shown: Tol
         asked = f" ({loop.fold.asked} asked for)" if loop.fold.asked else ""
         terminal.note(f"going on with {operation.directory}{asked}")
     with stopping(terminal, "leaving: jobs and machines go on") as stop, _screen(terminal, shown) as watch:
+        here.stops.append(stop)
         more, flags = True, "" if here.is_local else f" --cloud {here.selection}"
         flags += _where(operation.directory.parent)
         while more and not stop():

@@ -13,7 +13,7 @@ from decimal import Decimal
 from functools import partial
 from typing import NoReturn, Protocol, TypeVar
 
-from hcloud.control.ports import Clock, Commitments, Crash
+from hcloud.control.ports import Clock, Commitments, Crash, Tell, never, silent
 from hcloud.errors import (
     CloudError,
     DeniedByGuardError,
@@ -94,12 +94,14 @@ class Gates:
 
 @dataclass(frozen=True, slots=True)
 class PurchaseContext:
-    """The cloud that sells, the ledger, the clock, and the points at which tests end the process."""
+    """The cloud that sells, the ledger, the clock, the points at which tests end the process, and who hears of
+    waits."""
 
     cloud: Commitments
     ledger: PurchaseRecords
     clock: Clock
     crash: Crash
+    tell: Tell = silent
 
     def now(self) -> datetime:
         """The time in UTC."""
@@ -111,7 +113,7 @@ class PurchaseContext:
 
     def ask(self, read: Callable[[], Found], limits: RetryLimits = READING) -> Found:
         """The answer to a question that changes nothing, asked again where that helps; nothing else is."""
-        return Patience(self.clock, limits, lambda: False).ask(read)
+        return Patience(self.clock, limits, never, self.tell).ask(read)
 
 
 Approve = Callable[[PurchasePlan], PurchaseApproval]

@@ -49,7 +49,7 @@ class OperatingDesk:
     ``unwilling`` are jobs that wanted nothing of what is free since; ``notices`` are about machines that
     their cloud takes away; ``zones`` are those of types that were asked for them; machines get no other job
     (``shut_for``) while one of theirs is below its target; ``going`` are to end in this pass, each with its order, and
-    ``ending`` those whose end is asked for.
+    ``ending`` those whose end is asked for; why it is not certain of some is told of one for all (``slow``).
     """
 
     session: ControlSession
@@ -79,6 +79,7 @@ class OperatingDesk:
     shut_for: dict[int, str] = field(default_factory=dict)
     going: list[tuple[MachineRecord, Launch]] = field(default_factory=list)
     ending: set[int] = field(default_factory=set)
+    slow: dict[int, str] = field(default_factory=dict)
     told: list[Told] = field(default_factory=list)
     advice: list[CommitmentsAdvised] = field(default_factory=list)
     before: Callable[[Event], None] = field(default=lambda event: None)

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from hcloud.control.operating.records import WORK, MachineRecord
-from hcloud.control.ports import Clock, Compute
+from hcloud.control.ports import Clock, Compute, Stop, never
 from hcloud.errors import DeniedByGuardError, DeniedError, HcloudError, NotFoundError, RefusedError
-from hcloud.live.polling import GROWTH
+from hcloud.live.polling import GROWTH, slept
 from hcloud.live.site import WaitLimits
 from hcloud.model.holdings.live import PROTECTED_TAG, Launch, Machine, MachineState, Notice, Owner
 
@@ -44,10 +44,10 @@ with None, that it goes on, and with an error; NotCertainError where it still st
 
 class Machines:
     """The calls of the loop to a cloud. Each is made by one thread at a time for a machine; ``now`` is the loop's
-    time, which does not fall where a clock is set back."""
+    time, which does not fall where a clock is set back. ``stop`` ends what they wait for."""
 
-    def __init__(self, cloud: Compute, clock: Clock, waits: WaitLimits, settled: float) -> None:
-        self._cloud, self._clock, self._waits, self._settled = cloud, clock, waits, settled
+    def __init__(self, cloud: Compute, clock: Clock, waits: WaitLimits, settled: float, stop: Stop = never) -> None:
+        self._cloud, self._clock, self._waits, self._settled, self._stop = cloud, clock, waits, settled, stop
         self._asked: dict[str, datetime] = {}
         self._agreed: set[str] = set()
 
@@ -107,12 +107,16 @@ class Machines:
         while left:
             seen = {m.id: m for m in self._cloud.examine([machine.id for machine in left])}
             told |= {machine.instance: self._came(machine, seen, now) for machine in left}
-            if None not in told.values() or any(isinstance(told[machine.instance], End) for machine in left):
+            if (
+                self._stop()
+                or None not in told.values()
+                or any(isinstance(told[machine.instance], End) for machine in left)
+            ):
                 break
             if self._clock.passed() >= until:
                 still = {m.instance: NotCertainError(f"{m.id}: asked to terminate, but still listed") for m in left}
                 return told | {number: why for number, why in still.items() if told[number] is None}
-            self._clock.sleep(delay)
+            slept(self._clock, delay, self._stop)
             delay = min(delay * GROWTH, self._waits.longest_poll)
         return told
 

@@ -114,7 +114,9 @@ def answered(desk: OperatingDesk, answer: Answer, now: float) -> None:
         desk.ending -= set(who)
         for number in who:
             came = answer.found[number] if isinstance(answer.found, Mapping) else answer.error
+            desk.slow.pop(number, None)
             _end_answered(desk, came, desk.fold.machines[number], now)
+        _tell_of_slow(desk)
     elif what in of_machine:
         of_machine[what](desk, answer, desk.fold.machines[who], now)
     elif isinstance(answer.found, Sight):
@@ -158,20 +160,27 @@ def _end_answered(desk: OperatingDesk, came: Ending, machine: MachineRecord, now
         return
     if not isinstance(came, End):
         desk.said("end", machine.instance, now)
-        if came is not None:
-            uncertain = isinstance(came, NotCertainError)
-            desk.troubles[f"end of {machine.instance}" if uncertain else "cloud"] = str(came)
+        if isinstance(came, NotCertainError):
+            desk.slow[machine.instance] = str(came)
+        elif came is not None:
+            desk.troubles["cloud"] = str(came)
         if isinstance(came, DeniedByGuardError) and machine.why != str(came):
             desk.tell(Held(now, machine.instance, str(came)))  # for those who look while it stands
         return
     if not _attempts_known(desk, machine, now):
         desk.said("end", machine.instance, now)
         return
-    for what in ("cloud", f"end of {machine.instance}"):
-        desk.troubles.pop(what, None)
+    desk.troubles.pop("cloud", None)
     desk.tell(Ended(now, machine.instance, came.at.timestamp() if came.at is not None else None))
     _end_attempts(desk, machine, now)
     lose(desk, machine, now)
+
+
+def _tell_of_slow(desk: OperatingDesk) -> None:
+    desk.troubles.pop("ends", None)
+    if desk.slow:
+        more = len(desk.slow) - 1
+        desk.troubles["ends"] = desk.slow[min(desk.slow)] + (f"; the same of {more:,} more" if more else "")
 
 
 def _attempts_known(desk: OperatingDesk, machine: MachineRecord, now: float) -> bool:
@@ -218,7 +227,12 @@ def _compare(desk: OperatingDesk, sight: Sight, now: float) -> None:
     desk.parts.shown({numbers[i]: m for i, m in sight.machines.items() if i in numbers})
     for machine in wanted:
         there = machine.phase in (MachinePhase.STARTING, MachinePhase.READY)
-        if there and machine.instance not in desk.ending and machine.id not in sight.machines and (machine.launched or now) <= sight.asked:
+        if (
+            there
+            and machine.instance not in desk.ending
+            and machine.id not in sight.machines
+            and (machine.launched or now) <= sight.asked
+        ):
             desk.do("check", machine.instance, partial(desk.parts.machines.is_gone, replace(machine), now))
     before = {n: notice for n, notice in desk.notices.items() if n in numbers.values()} if sight.unheard else {}
     desk.notices = before | {numbers[i]: notice for i, notice in sight.notices.items() if i in numbers}

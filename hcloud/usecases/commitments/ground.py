@@ -4,9 +4,9 @@ what ``commit list`` shows of them."""
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -31,11 +31,12 @@ BESIDE = ".hcloud"
 
 @dataclass(frozen=True, slots=True)
 class CommitSelection:
-    """What the command line says: which cloud, region and place of the state."""
+    """What the command line says: which cloud, region and place of the state; ``note`` hears of long waits."""
 
     cloud: str | None = None
     region: str | None = None
     state: str | None = None
+    note: Callable[[str], object] = field(default=lambda text: None)
 
     def cloud_in(self, loaded: Loaded) -> str | None:
         """The cloud that is to be asked; None where neither the command line nor the configuration names one."""
@@ -59,7 +60,7 @@ class CommitGround:
     @property
     def live(self) -> PurchaseContext:
         """What the executors need of it."""
-        return PurchaseContext(self.cloud, self.ledger, self.here.clock, self.crash)
+        return PurchaseContext(self.cloud, self.ledger, self.here.clock, self.crash, self.here.tell)
 
 
 def gates_of(loaded: Loaded) -> Gates:
@@ -82,7 +83,7 @@ def opened(loaded: Loaded, where: CommitSelection, place: CloudRegion | None, at
     there = loaded if place is None else live_ground.market_of(loaded, place)
     if region := where.region or (place and place.region):
         there = _with(there, live=there.config.live.model_copy(update={"region": region}))
-    with live_ground.opened(there, live_ground.CloudSelection(selection, where.state), at) as found:
+    with live_ground.opened(there, live_ground.CloudSelection(selection, where.state), at, where.note) as found:
         crash = crash_from()
         yield CommitGround(loaded, found, ledger_of(loaded, where, crash), crash)
 

@@ -93,6 +93,10 @@ class LiveGround:
         """The prices of the region that is acted on."""
         return open_prices(market_of(self.loaded, self.place), self.today)[0]
 
+    def is_stopped(self) -> bool:
+        """Whether somebody asked for an end."""
+        return any(stop() for stop in self.stops)
+
     @property
     def is_local(self) -> bool:
         """Whether the cloud is this machine."""

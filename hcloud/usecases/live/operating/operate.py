@@ -335,7 +335,7 @@ def _parts(
 ) -> Parts:
     rhythm = rhythm_of(here)
     waits = WaitLimits(first_poll=0.02, longest_poll=0.2) if here.is_local or here.is_rehearsal else WaitLimits()
-    machines = Machines(here.cloud, here.clock, waits, rhythm.settled)
+    machines = Machines(here.cloud, here.clock, waits, rhythm.settled, here.is_stopped)
     requests = Requests(here.beside.resolve() / DIRECTORY / REQUESTS)
     crash = crash_from(os.environ)
 
