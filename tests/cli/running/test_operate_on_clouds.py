@@ -11,11 +11,13 @@ from decimal import Decimal
 from pathlib import Path
 from threading import Thread
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from waiting import until
 
 from hcloud.catalog.book import PriceBook
+from hcloud.cli.live.operating import work
 from hcloud.cli.main import run
 from hcloud.control.operating.fold import Fold
 from hcloud.control.sessions.decode import decided
@@ -25,7 +27,7 @@ from hcloud.model.catalog import PurchaseOption
 from hcloud.model.running.decision import Decision
 from hcloud.readers.bundle import bundled
 from hcloud.readers.configuration.config import Loaded, load_config
-from hcloud.usecases.live.ground import CloudSelection, opened
+from hcloud.usecases.live.ground import CloudSelection, LiveGround, opened
 from hcloud.usecases.live.operating.looking import look
 from hcloud.usecases.live.operating.operate import OpenedWork
 from hcloud.usecases.live.operating.setup import Policy, setup_for
@@ -146,9 +148,17 @@ def test_who_left_machines_is_told_what_they_cost_since(
     here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Status said that a rehearsal left for two hours had cost nothing, and of no machine that it goes on."""
+    grounds = list[LiveGround]()
+
+    def watched(here: LiveGround, *given: Any) -> None:
+        grounds.append(here)
+        work(here, *given)
+
     monkeypatch.setattr("hcloud.cli.live.operating.stopping", lambda *_: nullcontext(Asked()))
+    monkeypatch.setattr("hcloud.cli.live.operate.work", watched)
     words = ["operate", "run", "events.jsonl", "--engine", "none", "--cloud", "fake:aws", "--plain", "--no-probe"]
     assert run([*words, "-s", "SR", "--pool", "1", "--follow"]) == 130
+    assert grounds[0].is_stopped(), "a client that waits for a throttled request hears of it"
     assert run(["fake", "wait", "2h", "--cloud", "fake:aws"]) == 0
     capsys.readouterr()
     assert run(["operate", "status"]) == 0

@@ -24,6 +24,7 @@ from hcloud.errors import (
     UnavailableError,
     UnknownOutcomeError,
 )
+from hcloud.model.holdings.live import MachineState
 from hcloud.providers.gcp.provider import GoogleCloud
 from hcloud.providers.gcp.settings import GoogleSettings
 
@@ -182,7 +183,7 @@ def test_D4_a_throttled_end_says_so_and_what_was_accepted_is_not_sent_again(rig:
     assert not rig.live()
     assert len(rig.requests(rig.words.terminate)) == sent + 10 + 5
     rig.fault("throttled", probability=0.3)
-    assert cloud.examine(made) == ()
+    assert {(m.id, m.state) for m in cloud.examine(made)} == {(i, MachineState.ENDED) for i in made}
 
 
 def test_D6_an_order_whose_end_is_throttled_is_not_known_rather_than_refused(rig: GoogleRig) -> None:

@@ -12,6 +12,7 @@ from hcloud.errors import (
     MismatchError,
     NoCapacityError,
     RefusedError,
+    ThrottledError,
     UnavailableError,
     UnknownOutcomeError,
 )
@@ -53,6 +54,19 @@ def test_E1_a_stock_out_with_status_500_is_exactly_one_request(rig: AwsRig) -> N
     with pytest.raises(NoCapacityError):
         rig.cloud().launch(order(rig))
     assert len(rig.requests()) == 1
+
+
+def test_D2_what_is_throttled_is_sent_again_but_for_an_order(rig: AwsRig) -> None:
+    """Live work asks once: where 70 % are throttled three machines stood after 110 s and 160 requests."""
+    cloud = rig.cloud()
+    made = [m.id for m in cloud.launch(order(rig)).machines]
+    rig.fault("throttled", first=3)
+    assert sorted(cloud.terminate(made).ending) == sorted(made)
+    assert len(rig.requests("TerminateInstances")) == 4
+    rig.fault("throttled", first=3)
+    with pytest.raises(ThrottledError):
+        cloud.launch(order(rig, key=OTHER_KEY))
+    assert len(rig.requests("RunInstances")) == 2
 
 
 def test_E4_a_fleet_that_comes_in_part_says_what_is_missing(rig: AwsRig) -> None:

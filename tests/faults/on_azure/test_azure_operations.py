@@ -127,7 +127,9 @@ def test_N6_ends_that_were_accepted_before_an_error_are_told_by_the_next_call(ri
     asked = {m.id: int(m.asked_to_end or 0) for m in rig.rented()}
     rig.faults({})
     rig.later(15)
-    assert {m.id: m.ended and int(m.ended.timestamp()) for m in cloud.look(made)} == asked
+    for ask in (cloud.look, cloud.examine):
+        assert {m.id: m.ended and int(m.ended.timestamp()) for m in ask(made)} == asked
+    assert cloud.terminate(made).gone == (), "what it accepted the end of is no machine that it does not know"
     assert {i: int(at.timestamp()) for i, at in cloud.terminate(made).ended.items()} == asked
 
 

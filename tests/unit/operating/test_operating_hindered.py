@@ -473,22 +473,26 @@ def test_machines_are_ended_together_and_one_that_is_refused_keeps_none_alive(mo
     came = made.end(going[:5], 1.0)
     assert asked == [5]
     assert all(isinstance(one, End) for one in came.values())
-    assert {n for n, one in made.end(going, 1.0).items() if isinstance(one, DeniedError)} == {5}
+    came = made.end(going, 1.0)
+    assert {n for n, one in came.items() if isinstance(one, DeniedError)} == {5}
     assert [m.id for m in there.ledger.live(there.clock.now())] == [kept]
+    monkeypatch.setattr(there, "terminate", lambda ids: Terminated(tuple(ids)))
+    leaving = Machines(there, there.clock, WaitLimits(), Rhythm().settled, lambda: True)
+    assert (leaving.end(going[5:6], 1.0), there.clock.now()) == ({5: None}, 0.0), "somebody asked for an end of waiting"
 
 
 def test_a_machine_that_its_cloud_does_not_know_yet_is_ended_all_the_same(tmp_path: Path) -> None:
     """EC2 does not know an id in the first seconds: asked to stop then, hcloud noted an end and left the machine."""
-    world = World.of(tmp_path / "j", [job("a", cores=8)], "OdF", 0, plan=FaultPlan(visibility_delay=60.0))
+    world = World.of(tmp_path / "j", [job(i, cores=8) for i in "abc"], "OdF", 0, plan=FaultPlan(visibility_delay=60.0))
     world.rhythm = replace(world.rhythm, settled=120.0)
-    world.run(until=lambda loop: any(machine.id for machine in loop.fold.standing.values()))
+    world.run(until=lambda loop: all(machine.id for machine in loop.fold.standing.values()) and world.launched() != [])
     world.asked.append(Asked(0.0, "stop"))
     told = set[str]()
 
     def noted(loop: OperatingLoop) -> bool:
-        told.update(loop.desk.troubles)
+        told.update(loop.desk.troubles.values())
         return False
 
     world.run(until=noted)
     world.check()
-    assert "end of 0" in told
+    assert [one for one in told if "is not listed by the cloud" in one and one.endswith("; the same of 2 more")]
