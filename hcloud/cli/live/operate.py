@@ -337,6 +337,7 @@ def _is_done(fold: Fold, *, keeps: bool) -> bool:
 
 def _end(terminal: Terminal, where: CloudFlags, shown: ToldAt, what: str, *, wait: bool) -> None:
     """Ask the controller for it; where none works, be the controller that does it."""
+    from hcloud.live.operating.loop import STOP_SECONDS, slow_to_stop
     from hcloud.model.running.note import KEEPING
     from hcloud.usecases.live.operating.asking import ask, works, works_no_more
     from hcloud.usecases.live.operating.looking import look
@@ -351,6 +352,9 @@ def _end(terminal: Terminal, where: CloudFlags, shown: ToldAt, what: str, *, wai
         if wait:
             terminal.note(waits_for_end(look(place).fold, services_end=what != "drain", keeps=what == KEEPING))
             with terminal.busy("waiting for the controller"):
+                waits = not works_no_more(place, STOP_SECONDS) and what in ("stop", KEEPING)
+                if waits and (slow := slow_to_stop(look(place).fold)):
+                    terminal.note(slow)
                 works_no_more(place)
         if not wait or _is_done(look(place).fold, keeps=what == KEEPING):
             return

@@ -30,7 +30,7 @@ from hcloud.model.running.event import Arrival, Cancelled, ClockTick
 from hcloud.model.running.harvest_note import HarvestNote
 from hcloud.model.running.job import JobOrder, NewJobs
 from hcloud.model.running.note import Asked, CommitmentsAdvised, ControllerStarted, Finished, JobTaken, LimitsSet
-from hcloud.units import counted
+from hcloud.units import counted, some_of
 
 QUIET_SECONDS = 60.0
 """Ours: what hindered a moment ago, and does again, is not said again so soon."""
@@ -222,13 +222,10 @@ class OperatingLoop:
         """Say what a stop waits for: machines are kept while something of a job may still run on them."""
         desk = self.desk
         self._stops_at = min(self._stops_at, now) if desk.stops and not desk.forced else math.inf
-        slow = [name for name, job in desk.fold.active.items() if job.on is not None] if self._stops_at < now else []
-        if not slow or now < self._stops_at + STOP_SECONDS:
-            desk.troubles.pop("stop", None)
-            return
-        named = ", ".join(slow[:NAMED]) + (", ..." if len(slow) > NAMED else "")
-        ends = "'hcloud operate stop --force' terminates the machines all the same"
-        desk.troubles["stop"] = f"waits for {counted(len(slow), 'job')} that did not end yet: {named}; {ends}"
+        slow = slow_to_stop(desk.fold) if now >= self._stops_at + STOP_SECONDS else ""
+        desk.troubles |= {"stop": slow}
+        if not slow:
+            del desk.troubles["stop"]
 
     def expect(self, found: NewJobs) -> None:
         """Jobs that will come, each at its time; those that are known are not taken twice."""
@@ -308,6 +305,13 @@ class OperatingLoop:
             return NewJobs(closed=desk.closed)
         desk.troubles.pop("jobs", None)
         return found
+
+
+def slow_to_stop(fold: Fold) -> str:
+    """What a stop waits for, where jobs are asked to end and did not; empty where none is left."""
+    slow = [name for name, job in fold.active.items() if job.on is not None]
+    ends = "'hcloud operate stop --force' terminates the machines all the same"
+    return f"waits for {counted(len(slow), 'job')} that did not end yet: {some_of(slow, NAMED)}; {ends}" if slow else ""
 
 
 def advise(desk: OperatingDesk, now: float) -> None:

@@ -185,16 +185,19 @@ def test_a_stop_goes_on_where_the_controller_dies_before_all_has_ended(
     """It ended with exit code 0 while machines stood: nobody ended them."""
     jobs({"a": (0, 300)})
     running = controller(*RUN)
-    until(ledger)
+    until(lambda: ledger() and '"beginning"' in Path(".hcloud/operate/journal.jsonl").read_text(encoding="utf-8"))
 
-    def dies(_place: str) -> None:
-        running.kill()
-        running.communicate()
+    def dies(_place: str, seconds: float = 0.0) -> bool:
+        if not seconds:
+            running.kill()
+            running.communicate()
+        return not seconds
 
     monkeypatch.setattr(operate_asking, "ask", lambda place, what: f"{what}: saved")
     monkeypatch.setattr(operate_asking, "works_no_more", dies)
     assert main.run(["operate", "stop"]) == 0
     told = capsys.readouterr()
+    assert "waits for 1 job that did not end yet: a; 'hcloud operate stop --force'" in told.err
     assert "the controller left before that was done" in told.err
     assert "none still running" in told.out
     assert not left()

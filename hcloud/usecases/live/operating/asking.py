@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 
@@ -22,10 +23,14 @@ def works(place: str) -> bool:
     return lock is not None and lock.holder() is not None
 
 
-def works_no_more(place: str) -> None:
-    """Return when no controller works there any more."""
+def works_no_more(place: str, seconds: float = math.inf) -> bool:
+    """Return when no controller works there any more, or, with False, after so many seconds."""
+    until = time.monotonic() + seconds
     while works(place):
+        if time.monotonic() >= until:
+            return False
         time.sleep(LOOK_SECONDS)
+    return True
 
 
 def _records(found: Fold, job: str) -> Sequence[JobRecord | HarvestRecord | GraphRecord]:
