@@ -107,11 +107,8 @@ class Machines:
         while left:
             seen = {m.id: m for m in self._cloud.examine([machine.id for machine in left])}
             told |= {machine.instance: self._came(machine, seen, now) for machine in left}
-            if (
-                self._stop()
-                or None not in told.values()
-                or any(isinstance(told[machine.instance], End) for machine in left)
-            ):
+            one_ended = any(isinstance(told[machine.instance], End) for machine in left)
+            if one_ended or None not in told.values() or self._stop():
                 break
             if self._clock.passed() >= until:
                 still = {m.instance: NotCertainError(f"{m.id}: asked to terminate, but still listed") for m in left}

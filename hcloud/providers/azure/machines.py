@@ -155,7 +155,7 @@ class AzureMachines(AzurePart):
         return Terminated(tuple(i for i in wanted if i not in gone), tuple(sorted(gone)), told)
 
     def _carry_out(self, ends: _Ends, sets: dict[str, Document], lineages: set[str]) -> None:
-        waits = [self._end_of_set(name, ends, sets[name.lower()]) for name in sorted(ends.sets)]
+        waits = in_parallel(lambda name: self._end_of_set(name, ends, sets[name.lower()]), sorted(ends.sets))
         for document in ends.alone:
             waits.append(self._end_alone(document))
             ends.note(waits[-1][0], [short_id(text(document, "id"))])

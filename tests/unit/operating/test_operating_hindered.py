@@ -477,7 +477,8 @@ def test_machines_are_ended_together_and_one_that_is_refused_keeps_none_alive(mo
     assert {n for n, one in came.items() if isinstance(one, DeniedError)} == {5}
     assert [m.id for m in there.ledger.live(there.clock.now())] == [kept]
     monkeypatch.setattr(there, "terminate", lambda ids: Terminated(tuple(ids)))
-    leaving = Machines(there, there.clock, WaitLimits(), Rhythm().settled, lambda: True)
+    once = iter((True,))
+    leaving = Machines(there, there.clock, WaitLimits(), Rhythm().settled, lambda: next(once))
     assert (leaving.end(going[5:6], 1.0), there.clock.now()) == ({5: None}, 0.0), "somebody asked for an end of waiting"
 
 
@@ -496,3 +497,14 @@ def test_a_machine_that_its_cloud_does_not_know_yet_is_ended_all_the_same(tmp_pa
     world.run(until=noted)
     world.check()
     assert [one for one in told if "is not listed by the cloud" in one and one.endswith("; the same of 2 more")]
+
+
+def test_a_machine_whose_launch_was_not_answered_counts_in_the_sum(tmp_path: Path) -> None:
+    """It was found by the key of its order, and ended: it had cost money, and no machine was told of."""
+    lost = FaultPlan(rules=(FaultRule(on="launch", answer=FaultKind.DROPPED_AFTER),))
+    world = World.of(tmp_path / "j", [job("a", cores=8)], "OdF", 0, plan=lost)
+    world.run(until=lambda loop: bool(world.launched()))
+    world.asked.append(Asked(0.0, "stop"))
+    loop = world.run()
+    assert world.standing() == []
+    assert [rental.resource for rental in loop.fold.rented] == list(world.cloud.ledger.machines)
