@@ -253,7 +253,7 @@ class _MachineTable:
         for machine in self.machines.values():
             times = np.frombuffer(machine.times) if machine.times else np.empty(0)
             check_not_days(times, f"{self.source.name}: column {self.header.names[self.columns.time]}")
-            order = np.argsort(times, kind="stable")
+            order, memory = np.argsort(times, kind="stable"), np.array(machine.memory) / IN_A_GIB[self.memory_unit]
             later = int(np.count_nonzero(np.diff(times) < 0))
             if later:
                 why = "unsorted: rows earlier than the row before; sorted by time"
@@ -265,9 +265,7 @@ class _MachineTable:
                 np.array(machine.values)[order],
                 unit,
                 lines=np.array(machine.lines, np.int64)[order],
-                memory=None
-                if self.columns.memory is None
-                else np.array(machine.memory)[order] / IN_A_GIB[self.memory_unit],
+                memory=None if self.columns.memory is None else memory[order],
             )
 
     def rules(self) -> list[Modelled]:
