@@ -29,7 +29,7 @@ NO_ZONE = "UTC, as they name no zone; if they are local, name theirs: --set zone
 NOT_BEGUN = "never began"
 FEATURES = "features of nodes"
 """What is said to be unread where jobs ask for it: what a site calls its nodes names no instance type."""
-_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - of times without a zone that are UTC
+_EPOCH = datetime(1970, 1, 1)  # of times without a zone that are UTC
 _SHOWN = 4
 _LOOK = 20_000
 """Lines after each of which it is told how far a file is read."""
