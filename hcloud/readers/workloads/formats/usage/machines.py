@@ -19,7 +19,7 @@ from hcloud.readers.workloads.commands import advice
 from hcloud.readers.workloads.findings import Findings, shown
 from hcloud.readers.workloads.formats.jobs.stated_units import IN_A_GIB
 from hcloud.readers.workloads.formats.usage.machine_columns import GOOGLE, MachineColumns, machine_columns
-from hcloud.readers.workloads.formats.usage.measured import MeasuredSeries, MeasuredUse
+from hcloud.readers.workloads.formats.usage.measured import MeasuredSeries, MeasuredUse, refuse_counters
 from hcloud.readers.workloads.formats.usage.samples import TIMES, TimeColumn
 from hcloud.readers.workloads.meanings import as_option, unit_said
 from hcloud.readers.workloads.options import WorkloadOptions
@@ -74,7 +74,9 @@ def measured(source: TraceFile, options: WorkloadOptions, progress: Progress | N
             raise error
     if not table.rows:
         raise InputError(f"{source.name}: no rows; the file has only a header")
-    found = MeasuredUse(source, FORMAT, list(table.series()), table.rows, table.repaired, columns.left_out)
+    every = list(table.series())
+    refuse_counters(source.name, [series for series in every if not series.unit])
+    found = MeasuredUse(source, FORMAT, every, table.rows, table.repaired, columns.left_out)
     found.findings = table.findings
     found.rules += table.rules()
     return found
