@@ -170,11 +170,17 @@ class MeasuredUse:
 
 
 def refuse_counters(file: str, found: Sequence[MeasuredSeries]) -> None:
-    """Refuse what counts up since a machine began: that is no use at a moment."""
+    """Refuse what counts up since a machine began: that is no use at a moment. Of tables, which people may have made up,
+    by its name alone."""
     for series in found:
         steps = np.diff(series.values)
         rising, falling = np.count_nonzero(steps > 0), np.count_nonzero(steps < 0)
-        counts = len(steps) >= _MONOTONE and rising >= len(steps) / 2 and falling <= _RESETS * len(steps)
+        counts = (
+            series.lines is None
+            and len(steps) >= _MONOTONE
+            and rising >= len(steps) / 2
+            and falling <= _RESETS * len(steps)
+        )
         named = _COUNTER.search(f"{series.where} {series.name}")
         if counts or named:
             metric = "METRIC" if named is None else named[1] or named[2]
