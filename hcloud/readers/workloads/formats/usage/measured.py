@@ -170,7 +170,7 @@ class MeasuredUse:
 
 
 def refuse_counters(file: str, found: Sequence[MeasuredSeries]) -> None:
-    """Refuse what counts up since a machine began: that is no use at a moment. Of tables, which people may have made up,
+    """Refuse what counts up since a machine began: that is no use at a moment. Of tables, which people make up,
     by its name alone."""
     for series in found:
         steps = np.diff(series.values)
