@@ -13,8 +13,15 @@ HOURS_PER_MONTH = 730
 CENT = Decimal("0.01")
 RATE = Decimal("0.000001")
 
-_SECONDS = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400, "w": 604800, "y": HOURS_PER_YEAR * SECONDS_PER_HOUR}
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(s|min|m|h|d|w|y)", re.ASCII)
+_SECONDS = {"s": 1, "min": 60, "h": 3600, "d": 86400, "w": 604800} | {
+    unit: hours * SECONDS_PER_HOUR for unit, hours in (("mo", HOURS_PER_MONTH), ("y", HOURS_PER_YEAR))
+}
+DURATION = (
+    r"([0-9]+(?:\.[0-9]+)?)\s*(?:(s|secs?|seconds?)|(m|mins?|minutes?)|(h|hrs?|hours?)|(d|days?)|(w|wks?|weeks?)"
+    r"|(mos?|months?)|(y|yrs?|years?))"
+)
+"""A number and its unit: a group for each of ours."""
+_DURATION = re.compile(DURATION)
 _MILLISECONDS = {"us": Decimal("0.001"), "µs": Decimal("0.001"), "ms": Decimal(1), "s": Decimal(1000)}
 _TIME_UNITS = (
     (r"s(ec(ond)?s?)?", 1.0),
@@ -32,14 +39,15 @@ _PLAIN_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?", re.AS
 
 
 def parse_duration(text: str) -> int:
-    """Whole seconds of ``90s``, ``10min`` (or ``10m``), ``1h``, ``7d``, ``2w``, ``1y`` (8,760 hours).
+    """Whole seconds of ``90s``, ``10min`` (or ``10m``), ``1h``, ``7d``, ``2 weeks``, ``1y`` (8,760 hours, 12 months).
 
     Raises ValueError for anything else.
     """
-    match = _DURATION.fullmatch(text.strip())
+    match = _DURATION.fullmatch(text.strip() if text.strip().endswith("M") else text.strip().lower())
     if match is None:
         raise ValueError(f"{text!r} is not a duration; write for example 90s, 10min, 1h, 7d, 2w or 1y")
-    seconds = Decimal(match[1]) * _SECONDS[match[2]]
+    number, *units = match.groups()
+    seconds = Decimal(number) * next(of for unit, of in zip(units, _SECONDS.values(), strict=True) if unit)
     if seconds != int(seconds):
         raise ValueError(f"{text!r} is not a whole number of seconds")
     return int(seconds)

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from difflib import get_close_matches
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -84,8 +85,11 @@ def refusal_of(error: Exception) -> ErrorScreen:
 
 
 def _of_typer(error: Any) -> ErrorScreen:
-    if close := getattr(error, "possibilities", None):
-        vars(error).update(message=f"{error}. Did you mean {' or '.join(close)}?", possibilities=None)
+    if found := getattr(error, "possibilities", None):
+        name = str(getattr(error, "option_name", "")).lstrip("-")  # the dashes of all are alike
+        close = get_close_matches(name, [one.lstrip("-") for one in found]) if name else found
+        told = f". Did you mean {' or '.join(one for one in found if one.lstrip('-') in close)}?" if close else ""
+        vars(error).update(message=f"{error}{told}", possibilities=None)
     if checked := getattr(error.__cause__, "errors", None):
         vars(error).update(message=_of_value(checked()[0]))
     context = getattr(error, "ctx", None)

@@ -22,6 +22,7 @@ from hcloud.harvest.kernels.holding import (
     spare,
 )
 from hcloud.model.running.harvest_note import HarvestClass, HarvestClasses, HarvestSet
+from hcloud.units import counted
 
 IDLE, UNKNOWN = "no service", "unknown"
 """Classes of machines without a service, and of those whose services are in none or in several."""
@@ -146,7 +147,7 @@ def why_waits(cores: int, memory: int, hosts: Sequence[IdleHost], rules: Harvest
 def why_moves(kills: int, waited: float, expected: float | None, rules: HarvestSet) -> str:
     """Why a job that waits moves to machines of its own; empty where it does not."""
     if is_too_often(kills, rules.most_kills):
-        return f"it gave way {kills} times"
+        return f"it gave way {counted(kills, 'time')}"
     if rules.moves_on_slip and expected is not None and is_beyond(waited, rules.spin_up, expected, rules.slowdown):
         return f"it has lost {waited:.0f} s, more than a machine of its own would take to start and to run it"
     return ""

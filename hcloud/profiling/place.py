@@ -19,6 +19,7 @@ from hcloud.errors import HcloudError
 from hcloud.profiling.cage import GIB, Cage, own_limit
 from hcloud.profiling.guard import Guard
 from hcloud.profiling.programs import launcher
+from hcloud.units import counted
 
 _END_PATIENCE = 5.0
 _CPU_TIMES = Path("/proc/stat")
@@ -176,4 +177,5 @@ def machine_name() -> str:
         lines = []
     model = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
     processor = model or platform.processor() or platform.machine()
-    return f"{processor}, {len(own_cores())} cores, {memory_gib():.0f} GiB, {platform.system()} {platform.release()}"
+    cores = counted(len(own_cores()), "core")
+    return f"{processor}, {cores}, {memory_gib():.0f} GiB, {platform.system()} {platform.release()}"

@@ -174,7 +174,7 @@ class _ProbedRun:
                 try:
                     self._baseline(replace(own, vcpus=vcpus), clock, clock)
                 except (TooSlowError, OutOfTimeError) as error:
-                    self.session.notes.append(f"not measured with {vcpus:g} vCPUs: {error}")
+                    self.session.notes.append(f"not measured with {counted_vcpus(vcpus)}: {error}")
                 except TrialError as error:
                     self._failed(replace(own, vcpus=vcpus), error)
         self.arena.fit(own, self.cores)

@@ -16,6 +16,7 @@ from pydantic_core import CoreSchema, ErrorDetails
 
 from hcloud.errors import InputError, Problem, did_you_mean
 from hcloud.model.must_be import FINITE, WHOLE, any_of, must_be_beside, place_of_value
+from hcloud.units import DURATION as IN_WORDS
 from hcloud.units import counted, parse_duration
 
 DURATION = "[duration]"
@@ -27,7 +28,7 @@ POSITIVE: JsonSchemaValue = {
         {"type": "string", "pattern": r"^\s*\+?[0-9]+(\.[0-9]*)?\s*$"},
     ]
 }
-_SPAN: JsonSchemaValue = {"type": "string", "pattern": r"^\s*[0-9]+(\.[0-9]+)?\s*(s|min|m|h|d|w|y)\s*$"}
+_SPAN: JsonSchemaValue = {"type": "string", "pattern": rf"^\s*{IN_WORDS}\s*$"}
 
 
 class _Span:

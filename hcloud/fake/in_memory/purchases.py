@@ -11,7 +11,7 @@ from hcloud.fake.in_memory.world import MemoryWorld
 from hcloud.fake.ledger import BoughtCommitment
 from hcloud.model.catalog import Payment, PurchaseOption
 from hcloud.model.holdings.live import Commitment, CommitmentOrder, CommitmentQuote
-from hcloud.units import HOURS_PER_YEAR
+from hcloud.units import HOURS_PER_YEAR, counted
 
 SHARE_OF_PRICE = {1: Decimal("0.6"), 3: Decimal("0.4")}
 """A commitment's price in terms of on demand, by its years."""
@@ -25,7 +25,7 @@ _CENT = Decimal("0.0001")
 def quoted(world: MemoryWorld, order: CommitmentOrder) -> CommitmentQuote:
     """What a commitment costs now; NotFoundError where it is not sold, RefusedError where nothing is ordered."""
     if order.option not in world.semantics.sold or order.term_years not in SHARE_OF_PRICE:
-        raise NotFoundError(f"{order.option} for {order.term_years} years is not sold", world.call("quote"))
+        raise NotFoundError(f"{order.option} for {counted(order.term_years, 'year')} is not sold", world.call("quote"))
     if not order.option.is_spend_based and order.instance_type not in world.semantics.types:
         raise NotFoundError(f"there is no type {order.instance_type}", world.call("quote"))
     if order.starts is not None and not world.semantics.queues:

@@ -170,7 +170,7 @@ def _is_blocked(draft: _Draft) -> bool:
         ids = tuple(m.id for m in observed.strangers)
         project, lineages = observed.state.project, sorted({m.lineage for m in observed.strangers})
         why = (
-            f"{len(ids)} machines of project {project or '(none)'} are not in this state, which was never "
+            f"{counted(len(ids), 'machine')} of project {project or '(none)'} are not in this state, which was never "
             f"applied (lineage {', '.join(lineages)}): hcloud recover rebuilds the state they belong to"
         )
         draft.refusals.append(Refusal(Bar.LOST_STATE, "", why, ids, blocks=True))

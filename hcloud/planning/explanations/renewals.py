@@ -13,7 +13,7 @@ from hcloud.planning.decide import FleetDecision, Given, decide
 from hcloud.planning.explanations.reasons import WORTH_A_WORD
 from hcloud.planning.fleets.owned import Owned
 from hcloud.planning.settings import RiskSettings
-from hcloud.units import and_last, counted_vcpus, format_money, plain
+from hcloud.units import and_last, counted, counted_vcpus, format_money, plain
 
 
 def renewal(decision: FleetDecision, book: PriceBook, demand: Demand, given: Given, why_not: str = "") -> Iterator[str]:
@@ -62,6 +62,6 @@ def _said_ends(ending: Sequence[Owned]) -> str:
     """``4 x m5.large until 2027-05-01``, each type and each day once."""
     found: dict[tuple[str, str], Decimal] = {}
     for owned in sorted(ending, key=lambda o: o.hours_left):
-        day = f"until {owned.expires:%Y-%m-%d}" if owned.expires else f"for {owned.hours_left // 24:,} days"
+        day = f"until {owned.expires:%Y-%m-%d}" if owned.expires else f"for {counted(owned.hours_left // 24, 'day')}"
         found[owned.shape.name, day] = found.get((owned.shape.name, day), Decimal(0)) + owned.count
     return and_last(f"{plain(round(count, 2))} x {name} {day}" for (name, day), count in found.items())

@@ -15,7 +15,7 @@ from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.holdings.live import Commitment, CommitmentQuote
 from hcloud.model.holdings.purchase import TERM_YEARS, CommitmentNeed, PurchaseItem, PurchasePlan, committed, snapshot
 from hcloud.model.plans.plan import Plan
-from hcloud.units import cents, format_money, plain, rate
+from hcloud.units import cents, counted, format_money, plain, rate
 
 MOST_INSTANCES = 10_000  # ours: one purchase of more is a slip of the pen
 MOST_DOLLARS_PER_HOUR = Decimal(100_000)  # ours: likewise
@@ -60,7 +60,7 @@ def check_item(item: PurchaseItem) -> None:
             raise InputError(f"{where}: {order.option.in_words}s are bought in instances, not in dollars an hour")
         checked_count(order.count, where)
     if not order.option.is_commitment or order.term_years not in TERM_YEARS:
-        raise InputError(f"{where}: {order.option.in_words} over {order.term_years} years is not for sale")
+        raise InputError(f"{where}: {order.option.in_words} over {counted(order.term_years, 'year')} is not for sale")
     check_price(item.quote, where)
 
 

@@ -19,7 +19,7 @@ from hcloud.planning.strategies.choice import (
     quality_gap,
 )
 from hcloud.planning.strategies.operation import PLANNED
-from hcloud.units import format_money, some_of
+from hcloud.units import counted, format_money, some_of
 
 SHOWN = 3
 
@@ -139,15 +139,15 @@ def settled_below(
 
 def how_sure(points: Sequence[OperatingPoint], chosen: OperatingPoint, target: OperatingTarget, runs: int) -> str:
     """Whether the choice is settled, and what is open where it is not."""
-    sure = f"{target.confidence:.0%} confidence"
+    sure, after = f"{target.confidence:.0%} confidence", counted(runs, "run")
     doubtful = in_doubt(points, target)
     if not doubtful:
-        return f"settled at {sure} by {runs} runs, every pair of points compared at the same seeds"
+        return f"settled at {sure} by {after}, every pair of points compared at the same seeds"
     rivals = [p for p in doubtful if p != chosen]
     if not rivals:
-        return f"not settled at {sure} after {runs} runs (operation.runs): it is open whether it keeps the target"
+        return f"not settled at {sure} after {after} (operation.runs): it is open whether it keeps the target"
     listed = some_of(map(named, rivals), SHOWN)
-    return f"not settled at {sure} after {runs} runs (operation.runs): more runs may turn to {listed}"
+    return f"not settled at {sure} after {after} (operation.runs): more runs may turn to {listed}"
 
 
 def named(point: OperatingPoint) -> str:

@@ -10,6 +10,7 @@ from hcloud.model.holdings.live import Commitment, CommitmentOrder, CommitmentQu
 from hcloud.providers.aws import commitments as words
 from hcloud.providers.aws.caller import Caller, Document
 from hcloud.providers.aws.errors import without_answer
+from hcloud.units import counted
 
 _NO_WAY_BACK = "AWS takes no active reserved instances back; a standard one can be sold on its marketplace"
 
@@ -29,7 +30,8 @@ class AwsCommitments:
             raise RefusedError(wrong, self._caller.call(operation))
         found = self._reserved_quote(order) if is_reserved else self._plan_quote(order)
         if found is None:
-            what = f"{order.option.in_words} of {order.instance_type}, {order.term_years} years, {order.payment}"
+            term = counted(order.term_years, "year")
+            what = f"{order.option.in_words} of {order.instance_type}, {term}, {order.payment}"
             raise NotFoundError(f"{what}: not sold here", self._caller.call(operation))
         return found
 

@@ -14,7 +14,7 @@ from hcloud.providers.azure.documents import Document, branch, exact, moment, te
 from hcloud.providers.azure.errors import failure
 from hcloud.providers.azure.operations import GONE, AzurePart
 from hcloud.providers.azure.translate import state_word
-from hcloud.units import HOURS_PER_YEAR
+from hcloud.units import HOURS_PER_YEAR, counted
 
 PLANS = {Payment.ALL: "Upfront", Payment.NONE: "Monthly"}
 PAYMENTS = {plan: payment for payment, plan in PLANS.items()}
@@ -136,7 +136,9 @@ class AzureReservations(AzurePart):
         if order.option is not PurchaseOption.RESERVATION:
             raise NotFoundError(f"{order.option.in_words}s are not sold through this; only reservations are", call)
         if order.payment not in PLANS or order.term_years not in TERMS:
-            raise NotFoundError(f"no reservation for {order.term_years} years paid {order.payment} is sold", call)
+            raise NotFoundError(
+                f"no reservation for {counted(order.term_years, 'year')} paid {order.payment} is sold", call
+            )
         if order.count < 1 or order.starts is not None:
             raise RefusedError("a reservation is for one machine at least, and begins when it is bought", call)
 

@@ -37,6 +37,7 @@ from hcloud.model.holdings.live import (
 )
 from hcloud.providers.local.registry import DamagedError, Note, Registry
 from hcloud.providers.local.settings import REGION, TYPES, LocalSettings
+from hcloud.units import counted
 
 LINGER_SECONDS = 3600.0  # ours: as long as EC2 tells of what has ended
 
@@ -92,7 +93,7 @@ class LocalCloud:
             raise RefusedError(f"this machine has no {order.option}", call)
         there = self._capacity()
         if size.vcpus > there.vcpus or size.memory_gib > there.memory_gib:
-            what = f"{order.instance_type} needs {size.vcpus} cores and {size.memory_gib:g} GiB"
+            what = f"{order.instance_type} needs {counted(size.vcpus, 'core')} and {size.memory_gib:g} GiB"
             raise QuotaError(f"{what}; the limit here is {there.vcpus} and {there.memory_gib:.1f}", call)
         return size
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from hcloud.errors import Problem
 from hcloud.providers.slurm.config import CONF
 from hcloud.providers.slurm.site import NodeGroup, SlurmSite, slug
+from hcloud.units import counted
 
 _Said = tuple[str, str, str]
 
@@ -50,14 +51,18 @@ def _of_counts(site: SlurmSite) -> Iterator[_Said]:
         yield f"partition {site.partition}", "no nodes", "every type has 0 reserved and 0 on-demand"
     for group in site.groups:
         if (most := max(group.reserved, group.on_demand)) > MOST_IN_A_RANGE:
-            yield f"type {group.type_name}", f"{most:,} nodes", f"a NodeName line has {MOST_IN_A_RANGE:,} at most"
+            yield (
+                f"type {group.type_name}",
+                f"{counted(most, 'node')}",
+                f"a NodeName line has {MOST_IN_A_RANGE:,} at most",
+            )
     if site.first_port is not None and site.first_port + total - 1 > LAST_PORT:
         places = f"a port each, of the {LAST_PORT - site.first_port + 1:,} from {site.first_port} on"
-        yield f"partition {site.partition}", f"{total:,} nodes on this machine", places
+        yield f"partition {site.partition}", f"{counted(total, 'node')} on this machine", places
 
 
 def _of_size(group: NodeGroup) -> Iterator[_Said]:
     if group.vcpus > MOST_VCPUS:
-        yield f"type {group.type_name}", f"{group.vcpus:,} vCPUs", f"a node has {MOST_VCPUS:,} at most"
+        yield f"type {group.type_name}", f"{counted(group.vcpus, 'vCPU')}", f"a node has {MOST_VCPUS:,} at most"
     if group.memory < group.vcpus:
         yield f"type {group.type_name}", f"{group.memory:,} MiB", "1 MiB a vCPU is the least"

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import get_origin
 
 from hcloud.errors import FileError, InputError, did_you_mean
 from hcloud.model.files import HEAD, check_sort
@@ -45,7 +46,9 @@ def read_layer(path: Path) -> Layer:
 def environment_layers(model: type[Section], environment: Mapping[str, str]) -> Iterator[Layer]:
     """What ``HYC_<SECTION>__<KEY>`` and ``HYC_STATE`` say; InputError for a key that there is not, and for settings of
     purchases."""
-    sections = [name for name, field in model.model_fields.items() if isinstance(field.annotation, type)]  # no lists
+    fields = {name: field.annotation for name, field in model.model_fields.items()}
+    sections = [name for name, annotation in fields.items() if isinstance(annotation, type)]
+    lists = {name: keys_at(model, (name,)) for name, annotation in fields.items() if get_origin(annotation) is tuple}
     keys = {f"{section}__{key}": (section, key) for section in sections for key in keys_at(model, (section,))}
     for name, text in sorted(environment.items()):
         if not name.startswith(ENVIRONMENT) or name == STATE:
@@ -60,12 +63,20 @@ def environment_layers(model: type[Section], environment: Mapping[str, str]) -> 
         elif meant:
             told = " or ".join(f"{ENVIRONMENT}{one}".upper() for one in meant)
             raise InputError(f"{name}: a section stands before the key, and two underscores; did you mean {told}?")
+        elif found := next((one for one, own in lists.items() if _is_in_list(bare, one, own)), ""):
+            raise InputError(f"{name}: {found} is a list: write it in a file, not in the environment", hint=_EVERY_KEY)
         elif "__" in bare:
             asked = bare.replace("__", ".", 1)
             guess = did_you_mean(asked, [".".join(place) for place in keys.values()])
             raise InputError(f"{name}: the configuration has no key {asked}{guess}", hint=_EVERY_KEY)
     if place := environment.get(STATE):
         yield STATE, {"live": {"state": place if "://" in place else str(Path(place).absolute())}}
+
+
+def _is_in_list(bare: str, section: str, keys: Iterable[str]) -> bool:
+    """Whether a variable means a list of sections, or a key of theirs, be it of one value (``region``)."""
+    singular = (key.removesuffix("s") for key in keys)
+    return bare.partition("__")[0] == section or bare.removeprefix(f"{section}_") in (section, *keys, *singular)
 
 
 def merged(layers: Iterable[Layer]) -> dict[str, object]:

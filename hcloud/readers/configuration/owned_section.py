@@ -14,7 +14,8 @@ from hcloud.units import parse_duration
 
 
 def _years(value: object) -> object:
-    return parse_duration(value) // parse_duration("1y") if isinstance(value, str) else value
+    years, rest = divmod(parse_duration(value), parse_duration("1y")) if isinstance(value, str) else (value, 0)
+    return value if rest else years
 
 
 Years = Annotated[Literal[1, 3], BeforeValidator(_years), WithJsonSchema({"enum": [1, 3, "1y", "3y"]})]

@@ -103,7 +103,7 @@ def _both(before: str, more: str) -> dict[str, str]:
     """Columns as they were called before and ``more``, in which those have their new names."""
     called, new = called_columns(before), called_columns(more)
     found = {mine: called.pop(theirs, theirs) for mine, theirs in new.items()}
-    return {**called, **found}
+    return {mine: theirs for mine, theirs in called.items() if theirs not in found.values()} | found
 
 
 class Advice(str):

@@ -231,7 +231,7 @@ _OTHER_TEXT: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
         ),
         (r"\s*JOBID\s+\S", "a list of squeue, without times; sacct (slurm) has them", f"{SACCT} > jobs.txt"),
         (
-            r"(?i)\s*JobID\s+\S",
+            r"(?i)\s*JobID\b.*\s\s",
             "sacct's list in columns of fixed width; -P (slurm) separates them",
             f"{SACCT} > jobs.txt",
         ),

@@ -339,7 +339,8 @@ def _of_operation(seen: PlanNoteInputs, operation: Operation) -> Iterator[str]:
     if not operation.within_budget:
         yield "no strategy stays within the budget: the cheapest is shown (exit code 3)"
     if not operation.settled:
-        yield f"the choice of a strategy is not settled after {operation.runs} runs; operation.runs allows more"
+        after = counted(operation.runs, "run")
+        yield f"the choice of a strategy is not settled after {after}; operation.runs allows more"
     planning = seen.loaded.config.planning
     if planning.growth_per_year or planning.headroom:
         yield "strategies are simulated on the trace as it is, without growth and headroom"

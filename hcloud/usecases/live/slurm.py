@@ -16,6 +16,7 @@ from hcloud.providers.local.settings import TYPES
 from hcloud.providers.slurm import check, config, joining, limits, power
 from hcloud.providers.slurm.client import HOW_TO_INSTALL, SlurmCommands
 from hcloud.providers.slurm.site import FILE_NAME, MARK, NodeGroup, SlurmSite, load_site
+from hcloud.units import counted
 
 CONF = Path("/etc/slurm/slurm.conf")
 FOLDER = Path("/var/lib/hcloud/slurm")
@@ -210,7 +211,7 @@ def checks(conf: Path, *, offline: bool) -> tuple[CheckResult, ...]:
     if wrong := limits.not_accepted(site, str(site.folder), str(conf.parent)):
         why, hint = "slurmctld could not use this site", "hcloud slurm config with other types or folders"
         return (CheckResult("site", CheckStatus.ERROR, why, tuple(map(str, wrong)), hint),)
-    shown = f"partition {site.partition}, {sum(g.reserved + g.on_demand for g in site.groups)} nodes"
+    shown = f"partition {site.partition}, {counted(sum(g.reserved + g.on_demand for g in site.groups), 'node')}"
     own = [CheckResult("site", CheckStatus.OK, shown), *_store(site, conf), *_files(site, conf.parent), _folder(site)]
     return (*own, *(_of_conf(site, conf) if offline else _of_cluster(site, conf, commands)))
 

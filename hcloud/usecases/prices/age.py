@@ -12,7 +12,7 @@ from hcloud.errors import EvidenceError
 from hcloud.model.catalog import OfferKey, Provider, PurchaseOption, refresh_command
 from hcloud.model.holdings.change import ChangeSet
 from hcloud.planning.changes.slots import CloudRegion
-from hcloud.units import format_age
+from hcloud.units import counted, format_age
 
 WantedPrice = tuple[str, PurchaseOption]
 """A type by its name, and how it is paid for."""
@@ -38,7 +38,7 @@ class AllowedAge:
         for key, days in self._old(prices_of_launches(found), book):
             raise EvidenceError(
                 f"{key}: its price is {format_age(days)}; apply accepts prices at most"
-                f" {self.seconds // DAY:,} days old",
+                f" {counted(self.seconds // DAY, 'day')} old",
                 hint=f"{self.refresh}, or set prices.max_age",
             )
 
@@ -47,7 +47,7 @@ class AllowedAge:
         for key, days in self._old(wanted, book):
             raise EvidenceError(
                 f"{key}: its price is {format_age(days)}; machines are launched at prices at most"
-                f" {self.seconds // DAY:,} days old",
+                f" {counted(self.seconds // DAY, 'day')} old",
                 hint=f"{self.refresh}, or set prices.max_age",
             )
 
@@ -59,7 +59,7 @@ class AllowedAge:
         types = ", ".join(dict.fromkeys(key.instance_type for key in old))
         return (
             f"apply will refuse this plan: the price of {types} is {format_age(max(old.values()))}, and apply accepts"
-            f" prices at most {self.seconds // DAY:,} days old. Run '{self.refresh}' and plan again, or set"
+            f" prices at most {counted(self.seconds // DAY, 'day')} old. Run '{self.refresh}' and plan again, or set"
             " prices.max_age",
         )
 

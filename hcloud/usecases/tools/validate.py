@@ -16,6 +16,7 @@ from hcloud.model.running.strategy import Strategy
 from hcloud.model.workload import Jobs, Workload
 from hcloud.planning.fleets.allowed_cover import allowed_cover
 from hcloud.planning.fleets.candidates import find_candidates
+from hcloud.planning.fleets.gpu_jobs import GpuRules, for_markets
 from hcloud.planning.settings import Market
 from hcloud.readers.configuration.config import Config, Loaded, load_config
 from hcloud.readers.typed import typed
@@ -39,10 +40,11 @@ def validate(file: Path | None, now: datetime, progress: Progress | None = None)
         return (from_error("configuration", error), *skipped)
     if not loaded.files:
         raise UsageError("there is no hcloud.yaml here", hint="write one with 'hcloud init', or name a file")
-    workload = guarded("workload", lambda: _workload(loaded, progress))
+    read: list[Workload] = []
+    workload = guarded("workload", lambda: _workload(loaded, read, progress))
     live = live_checks(loaded, now.date())
     later = (guarded("profiles", lambda: _profiles(loaded)), guarded("operation", lambda: _operation(loaded, now)))
-    return (_configuration(loaded), workload, *_prices(loaded, now), *live, *later)
+    return (_configuration(loaded), workload, *_prices(loaded, read, now), *live, *later)
 
 
 def _configuration(loaded: Loaded) -> CheckResult:
@@ -53,12 +55,13 @@ def _configuration(loaded: Loaded) -> CheckResult:
     )
 
 
-def _workload(loaded: Loaded, progress: Progress | None) -> CheckResult:
+def _workload(loaded: Loaded, read: list[Workload], progress: Progress | None) -> CheckResult:
     section = loaded.config.workload
     if section.path is None and section.scenario is None:
         return CheckResult("workload", CheckStatus.SKIPPED, "none configured", hint="set workload.path, or pass a file")
     with typed(keys="configuration"):
         workload = open_workload(loaded, progress)
+    read.append(workload)
     origin = workload.provenance
     details = [f"{counted(count, 'row')} repaired: {why}" for why, count in sorted(origin.repaired.items())]
     details += [f"{counted(count, 'row')} left out: {why}" for why, count in sorted(origin.left_out.items())]
@@ -76,8 +79,9 @@ def _extent(workload: Workload) -> str:
     return f"{counted(len(workload), 'step')} of {step}, {float(workload.cores.mean()):,.0f} vCPU on average"
 
 
-def _prices(loaded: Loaded, now: datetime) -> Iterator[CheckResult]:
-    """A check of each market, of what is owned and of the overlay; the book is read once without the overlay."""
+def _prices(loaded: Loaded, workloads: Sequence[Workload], now: datetime) -> Iterator[CheckResult]:
+    """A check of each market, of GPUs that jobs ask for, of what is owned and of the overlay; the book is read once
+    without the overlay."""
     plain = replace(loaded, config=_without_overlay(loaded))
     books: list[PriceBook] = []
 
@@ -93,7 +97,13 @@ def _prices(loaded: Loaded, now: datetime) -> Iterator[CheckResult]:
 
     yield guarded("prices", read)
     for book in books:
-        for market in loaded.config.settings().markets:
+        markets = loaded.config.settings().markets
+        for workload in workloads:
+            try:
+                markets = for_markets(workload, book, markets, GpuRules(loaded.config.planning.divisible))[1]
+            except HcloudError as error:
+                yield from_error("gpus", error)
+        for market in markets:
             yield guarded("market", lambda m=market, b=book: _market(m, b, loaded, now))  # type: ignore[misc]
         if loaded.config.owned:
             yield _owned(loaded, book, now)

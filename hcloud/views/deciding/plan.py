@@ -123,7 +123,7 @@ def _demand(plan: Plan, width: int) -> list[str | Text]:
     machines = f" of {counted(w.machines, 'machine')}" if w.machines else ""
     hours = "" if w.window is not None else f", {format_span(w.hours * SECONDS_PER_HOUR)}"
     lost = f" ({sum(w.left_out.values()):,} left out)" if w.left_out else ""
-    trace = f"{w.name}: {w.rows:,} rows{lost}{machines}{hours}"
+    trace = f"{w.name}: {counted(w.rows, 'row')}{lost}{machines}{hours}"
     mean, peak, memory = map(figure, (w.mean_cores, w.peak_cores, w.mean_memory_gib))
     demand = f"vCPU {mean} mean, {peak} peak (means of {format_duration(w.step_seconds)}) · {memory} GiB mean"
     window = [f"window: {mean_window_line(w.window, w.hours)}"] if w.window is not None else []

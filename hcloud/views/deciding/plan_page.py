@@ -82,7 +82,7 @@ def _lead(plan: Plan) -> Iterator[str]:
     places = ", ".join(sorted({f"{m.provider} {m.region}" for m in plan.mix if not m.covers_nothing}))
     hours = "" if w.window is not None else f" over {format_span(w.hours * SECONDS_PER_HOUR)}"
     yield (
-        f"Planned for {horizon(plan)} in {places}, from {w.rows:,} rows{hours} of {w.name}: "
+        f"Planned for {horizon(plan)} in {places}, from {counted(w.rows, 'row')}{hours} of {w.name}: "
         f"{figure(w.mean_cores)} vCPUs on average, {figure(w.peak_cores)} at the peak."
         + (f" Window: {mean_window_line(w.window, w.hours)}." if w.window is not None else "")
     )

@@ -130,8 +130,8 @@ def notes(found: SizedApp) -> Iterator[str]:
         yield from _whole_runs(found)
     if found.sized.is_cut:
         yield (
-            f"How it scales out is known up to {found.sized.scaled_to} servers: measure it on more (scale_out of its"
-            " profile), or state scale_out: linear in the target."
+            f"How it scales out is known up to {counted(found.sized.scaled_to, 'server')}: measure it on more"
+            " (scale_out of its profile), or state scale_out: linear in the target."
         )
     if found.sized.left_out:
         names = some_of(sorted(found.sized.left_out), _NAMED)

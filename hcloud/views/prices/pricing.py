@@ -151,7 +151,7 @@ def _headline(line: PriceLine) -> str:
 def _size(machine: InstanceType | None) -> str:
     if machine is None:
         return ""
-    gpus = f", {machine.gpus} GPUs" if machine.gpus else ""
+    gpus = f", {counted(machine.gpus, 'GPU')}" if machine.gpus else ""
     return f": {counted_vcpus(float(machine.vcpus))}, {plain(machine.memory_gib)} GiB{gpus}, {machine.arch}"
 
 

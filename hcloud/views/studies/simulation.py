@@ -198,7 +198,7 @@ def _headline(comparison: StrategyComparison) -> str:
     place = key.region if key.region == OWN else f"{key.provider} {key.region}"
     informed = "profiled" if comparison.profiled else "without profiling: users' own requests"
     cloud = cloud_words(comparison.cloud, comparison.shop)
-    jobs = f"{comparison.workload_name}: {comparison.jobs:,} jobs"
+    jobs = f"{comparison.workload_name}: {counted(comparison.jobs, 'job')}"
     return f"{jobs} · cloud {cloud} · {place}, {reserved} · {informed}"
 
 

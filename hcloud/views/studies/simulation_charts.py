@@ -29,7 +29,7 @@ def picture_of(comparison: StrategyComparison) -> Drawn:
     groups = list(_groups(comparison))
     name = comparison.workload_name
     seeds = counted(len(comparison.seeds), "seed")
-    said = f"{comparison.jobs:,} jobs · cloud {comparison.cloud} · {seeds}"
+    said = f"{counted(comparison.jobs, 'job')} · cloud {comparison.cloud} · {seeds}"
     told = "; ".join(_told(compared) for compared in comparison.strategies)
     return Drawn(name, lambda width: panels(groups, width, said), f"{name}, {said}. {told}.", "", WIDTH)
 

@@ -92,8 +92,8 @@ def _best(comparison: StrategyComparison) -> Iterator[str]:
 def _lead(comparison: StrategyComparison) -> Iterator[str]:
     """What was simulated, the window that counts, and who left out too much of the work."""
     yield (
-        f"{comparison.jobs:,} jobs of {comparison.workload_name}, simulated in the cloud {comparison.cloud} with"
-        f" {counted(len(comparison.seeds), 'seed')}."
+        f"{counted(comparison.jobs, 'job')} of {comparison.workload_name}, simulated in the cloud {comparison.cloud}"
+        f" with {counted(len(comparison.seeds), 'seed')}."
     )
     yield from _market(comparison)
     for said in comparison.assumed:

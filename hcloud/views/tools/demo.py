@@ -60,7 +60,7 @@ def show_closing(terminal: Terminal, facts: DemoTotals, seconds: float, kept: Pa
     terminal.show(
         "",
         Text("What the fake cloud's own ledger says", style="bold cyan"),
-        f"{facts.wanted} machines were wanted and {facts.launched} launched, in spite of the kill; "
+        f"{counted(facts.wanted, 'machine')} were wanted and {facts.launched} launched, in spite of the kill; "
         f"{facts.standing} are running. {counted(facts.bought, 'commitment')} bought, "
         f"{counted(facts.changes, 'request')} that changed something. ${facts.reported:,} were reported as billed, "
         f"and the fake's own bill, which shares no code with the report, says ${facts.billed:,}. Nothing is left. It "

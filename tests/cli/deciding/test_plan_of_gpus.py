@@ -150,6 +150,20 @@ def test_what_is_missing_is_said(
     assert said in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(("family", "code"), [("m6i", 1), ("g9", 0)])
+@pytest.mark.usefixtures("prices")
+def test_a_configuration_is_checked_for_machines_with_gpus(
+    family: str, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It was told to be fine, and the plan refused it."""
+    _trace(tmp_path / "jobs.csv", (0, 3, 2, 1))
+    file = tmp_path / "hcloud.yaml"
+    market = f"markets: [{{provider: aws, families: [{family}]}}]"
+    file.write_text(f"workload: {{path: jobs.csv, options: {{gpu: only}}}}\n{market}\n")
+    assert run(["validate", str(file), *NOW]) == code
+    assert ("no family of that name (m6i) has GPUs" in " ".join(capsys.readouterr().out.split())) == bool(code)
+
+
 def test_a_reserve_is_sized_for_jobs_that_are_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Jobs with GPUs, which a simulation left out, sized it too."""
     each_day, servers = [(9, 4, 4, 0), (10, 4, 4, 0)], []

@@ -39,6 +39,7 @@ def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
         (["strategy", "lst"], "Did you mean 'list'?"),
         (["frobnicate"], "No such command 'frobnicate'"),
         (["plan", "--horizn", "1y"], "No such option: --horizn. Did you mean --horizon"),
+        (["plan", "--harvest"], "Did you mean --harvest-set or --harvest-policy?"),
         (["init", "--forse"], "Did you mean --force?"),
         (["strategy", "list", "--frobnicate"], "No such option: --frobnicate"),
         (["strategy", "list", "-o", "xml"], "'xml' is not one of 'table', 'json'"),

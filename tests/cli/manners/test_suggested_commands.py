@@ -256,6 +256,7 @@ def test_a_parquet_table_of_other_names(tmp_path: Path, capsys: pytest.CaptureFi
         (b"Dear reader,\n", "line 1 begins with 'Dear reader,'", "header"),
         (b"PAR1", "damaged Parquet file", ""),
         (b"JobID     JobName  State\n-----\n", "nearest is sacct's list in columns of fixed width", "sacct -P"),
+        (b"JobId SubmitTime Slots\n1 5 2\n", "line 1 begins with", "header"),
         (b"             JOBID PARTITION\n", "a list of squeue, without times", "sacct -P"),
         (b'"JOB_FINISH" "10.1" 1795863660 201 1001 0 4 1795860000 0 0 1795860060 "ann"\n', "LSF's accounting", "awk"),
         (b"\nAccounting information about jobs that are:\n", "LSF's accounting", "lsb.acct > jobs.csv"),

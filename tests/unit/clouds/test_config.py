@@ -165,6 +165,9 @@ def test_flags_beat_environment_beats_file_beats_user_file(tmp_path: Path, monke
         load_config(path, {"HYC_PLANNING_HORIZON": "3y", "HYC_PRICES": "/prices", "HYC_PROFILE_RUN": "1"})
     with pytest.raises(InputError, match="did you mean HYC_PLANNING__HORIZON"):
         load_config(path, {"HYC_HORIZON": "3y"})
+    for name in ("PROVIDER", "MARKETS", "MARKETS_OS", "OWNED__COUNT"):  # they were ignored, too
+        with pytest.raises(InputError, match="is a list: write it in a file"):
+            load_config(path, {f"HYC_{name}": "1"})
     write(user, "planning: {headroom: 15}")
     with pytest.raises(InputError, match=r"hcloud-hybrid.hcloud\.yaml: 1 problem"):
         load_config(write(tmp_path, "planning: {seed: 2}"), {})
@@ -213,6 +216,7 @@ def test_a_workload_flag_replaces_the_configured_one(tmp_path: Path) -> None:
             " term_years: 1, count: 2, expires: 2028-06-01}]",
             "on-demand is no commitment: state what was bought, for example reserved-instance",
         ),
+        ("markets: [{provider: aws, terms: [18 months]}]", "must be 1 or 3"),  # it was taken for a year
         ("markets: {provider: aws}", "must be a list, for example [first, second]"),
     ],
 )
@@ -220,6 +224,12 @@ def test_a_value_that_cannot_be_is_refused_with_what_it_may_be(text: str, said: 
     with pytest.raises(InputError) as caught:
         load_config(write(tmp_path, text))
     assert said in str(caught.value)
+
+
+def test_a_year_may_be_written_in_words(tmp_path: Path) -> None:
+    text = "markets: [{provider: aws, terms: [1 year, 36 Months]}]\nplanning: {horizon: 3Y}"
+    config = load_config(write(tmp_path, text)).config
+    assert (config.markets[0].terms, config.planning.horizon) == ((1, 3), 3 * 8760 * 3600)
 
 
 @pytest.mark.parametrize("option", ["ec2-instance-savings-plan", "compute-savings-plan"])

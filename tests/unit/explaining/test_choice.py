@@ -155,6 +155,7 @@ def test_the_choice_is_open_as_long_as_a_cheaper_point_may_keep_the_target() -> 
         points, choose(points, QOS), QOS, 12
     )
     assert how_sure([never, keeps], keeps, QOS, 6).startswith("settled at 95% confidence by 6 runs")
+    assert "by 1 run, every" in how_sure([never, keeps], keeps, QOS, 1)
 
 
 def test_one_seed_settles_nothing_and_decides_by_itself() -> None:

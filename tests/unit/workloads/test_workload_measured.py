@@ -62,6 +62,11 @@ def thousandths() -> str:
     return "time,pod,cpu,memory\n" + "".join(rows)
 
 
+def pods() -> str:
+    rows = [f"{iso(n)},a,{name},{v / 25},{2**30}\n" for name, values in USE.items() for n, v in enumerate(values)]
+    return "timestamp,namespace,pod,cpu_usage_cores,memory_bytes\n" + "".join(rows)
+
+
 FORMS: dict[str, Callable[[], str]] = {
     "Google's utilisation": google,
     "Google's seconds of use": lambda: google("instance/cpu/usage_time", "DELTA", 4 / 100 * 300),
@@ -124,6 +129,30 @@ def test_machines_that_are_named_in_rows_under_another_name_are_read_as_the_refu
     found = read_workload(path, options=caught.value.hint.on(told))
     assert isinstance(found, Demand)
     assert list(found.cores) == pytest.approx(CORES)
+
+
+def test_a_column_beside_names_says_itself_that_it_has_vcpus_or_bytes(tmp_path: Path) -> None:
+    """Pods' use was told to be percent of machines, of which nothing was read in the end."""
+    (path := tmp_path / "pods.csv").write_text(pods())
+    with pytest.raises(InputError) as caught:
+        read_workload(path)
+    assert isinstance(caught.value.hint, Advice)
+    found = read_workload(path, options=caught.value.hint.on(WorkloadOptions()))
+    assert isinstance(found, Demand)
+    assert list(found.cores) == pytest.approx(CORES)
+    assert found.memory.max() == 2
+
+
+def test_cells_of_a_series_may_name_their_unit(tmp_path: Path) -> None:
+    """500m was met with how to write durations."""
+    path = tmp_path / "use.csv"
+    rows = [f"{iso(n)};{core * 1000:.0f}m;{n + 1}Gi\n" for n, core in enumerate(CORES)]
+    found = read(path, "timestamp;cores;memory\n" + "".join(rows))
+    assert list(found.cores) == pytest.approx(CORES)
+    assert list(found.memory) == [1, 2, 3, 4]
+    with pytest.raises(InputError, match="'2800m'") as caught:
+        read(path, "timestamp;percent\n" + "".join(row.rpartition(";")[0] + "\n" for row in rows))
+    assert not caught.value.hint
 
 
 @pytest.mark.parametrize("form", FORMS)

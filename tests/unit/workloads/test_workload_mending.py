@@ -34,11 +34,11 @@ def hint_of(path: Path) -> str:
         (TIMES.format(" 2026-11-01T00:00:00Z "), "take the blanks around cells away"),
         ("submit,duration,cores,memory\n0,5,N/A,NULL\n", "leave cells without a value empty"),
         ("submit,duration,cores\r\n0,5,null\r\n", "leave cells without a value empty"),
-        (TIMES.format("2026-07-01 10:00 CEST"), "write zones as hours from UTC"),
         ("Cluster report,,\n,,\n" + GOOD, "leave the lines before it out"),
         (GOOD + "0,5,0\n" * 30, "correct them, or leave these lines out"),
         (GOOD + "0,-5,2\n", "correct what is named, or leave these lines out"),
         (GOOD + "0,5\n", "correct what is named, or leave these lines out"),
+        ("submit,end\n0,5\n9,8\n", "correct what is named, or leave these lines out"),
         (GOOD.replace("\n", "\r"), "write line feeds"),
         ("submit,duration,app\n0,5,\xe9\n".encode("latin-1"), "if it is Latin-1, convert it"),
         (GOOD.encode("utf-16"), "save it as UTF-8"),
@@ -131,6 +131,8 @@ def test_ids_that_repeat_are_met_with_the_command_that_reads_all_rows(tmp_path: 
     found = read_workload(path, options=WorkloadOptions(columns=columns))
     assert isinstance(found, Jobs)
     assert found.duration.tolist() == [5, 6]
+    found = read_workload(path, options=caught.value.hint.on(named))  # it named the column of ids again
+    assert isinstance(found, Jobs)
 
 
 def test_a_table_of_jobs_with_six_columns_apart_by_tabs_is_none_of_swim(tmp_path: Path) -> None:
@@ -166,7 +168,7 @@ def test_a_command_that_mends_some_of_the_cells_alone_is_not_advised(tmp_path: P
     with pytest.raises(InputError) as refused:
         read_workload(path)
     assert "leave these lines out: sed '2d; 3d'" in refused.value.hint
-    odd = "Nov 1 2026 10:00 EST,60\n"
+    odd = "Nov 1 2026 10:00 IST,60\n"
     for count in (1, 2, 3, 30):
         path.write_text("submit,duration\n" + odd * count)
         assert not hint_of(path), "no command leaves all jobs out"

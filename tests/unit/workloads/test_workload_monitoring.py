@@ -152,6 +152,12 @@ def test_a_counter_is_refused_with_its_rate(tmp_path: Path, asked: dict[str, str
         demand(tmp_path, named, **asked)
     assert refused.value.hint is not None
     assert "rate(node_cpu_seconds_total[5m])" in refused.value.hint
+    path = tmp_path / "table.csv"  # of which 59,970 s were read as vCPUs
+    path.write_text("time,pod,cpu_seconds_total\n" + "".join(f"{60 * n},a,{12 * n}\n" for n in range(3)))
+    columns = "timestamp=time,name=pod,value=cpu_seconds_total"
+    with pytest.raises(InputError) as refused:
+        read_workload(path, options=WorkloadOptions(columns=columns, **asked))  # type: ignore[arg-type]
+    assert "rate(cpu_seconds_total[5m])" in str(refused.value.hint)
 
 
 def test_a_machine_that_grows_busier_is_no_counter(tmp_path: Path) -> None:

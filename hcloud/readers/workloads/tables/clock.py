@@ -11,7 +11,7 @@ _SPELT = {
     86_400: "d day days",
     3600: "h hr hrs hour hours",
     60: "m min mins minute minutes",
-    1: "s sec secs second seconds",
+    1: r"s sec secs second seconds second\(s\)",
     1e-3: "ms msec msecs milli millis millisecond milliseconds",
     1e-6: "us µs μs usec microsecond microseconds",
     1e-9: "ns nanosecond nanoseconds",

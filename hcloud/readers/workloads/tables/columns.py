@@ -125,7 +125,7 @@ class Column:
             return self.told or (f"one of {', '.join(self.choices)}" if self.choices else "text")
         if self.told or self.sort == "time":
             return self.told or _MOMENT
-        unit = f", or with its unit as {'500m' if self.name == 'cores' else '8Gi'}" if self.in_one else ""
+        unit = f", or with its unit as {'8Gi' if self.name == 'memory' else '500m'}" if self.in_one else ""
         if self.above:
             return f"a number above {self.low:g} and at most {self.high:g}{unit}"
         return f"a number from {self.low:g} to {self.high:g}{unit}"
@@ -149,7 +149,7 @@ class Column:
 
     def size_of(self, text: str) -> float | None:
         """A number with its unit or without, in the column's own; None for what is none."""
-        text, of = with_point(text, self.said), cpus_of if self.name == "cores" else memory_of
+        text, of = with_point(text, self.said), memory_of if self.name == "memory" else cpus_of
         return of(text, self.in_one) if self.in_one else plain_of(text)
 
     def takes(self, label: str) -> bool:

@@ -1,5 +1,5 @@
 """Times that are no ISO-8601: with the day or the month first, which only the one who wrote them can tell apart, with
-the month in letters, or with UTC behind them."""
+the month in letters, or with letters of a zone behind them."""
 
 from __future__ import annotations
 
@@ -14,13 +14,16 @@ _DATE = re.compile(
 )
 _CENTURY = 2000
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_ZONES = {"CET": "+01", "CEST": "+02", "EST": "-05", "EDT": "-04", "PST": "-08", "PDT": "-07"}
+"""Zones of which the letters have one meaning for most."""
 _WRITTEN = re.compile(
     r"(?:[a-z]{3,9}\.?,?\s+)?"
     r"(?:(?P<y1>\d{4})(?P<m1>)[-/.](?P<m0>\d\d?)[-/.](?P<d1>\d\d?)"
     r"|(?P<d2>\d\d?)[ -](?P<m2>[a-z]{3,9})\.?,?[ -](?P<y2>\d{4})"
     r"|(?P<m3>[a-z]{3,9})\.?\s+(?P<d3>\d\d?)(?:,?\s+(?P<y3>\d{4}))?)"
     r"(?:[T,\s]+(?P<h>\d\d?):(?P<min>\d\d)(?::(?P<s>\d\d)(?:[.,](?P<f>\d{1,9}))?)?(?:\s*(?P<half>[ap])\.?m\.?)?)?"
-    r"(?:\s*(?P<zone>Z|(?:UTC|GMT)?[+-]\d\d(?::?\d\d)?|UTC|GMT)(?: \(.*\))?)?(?:\s+(?P<y4>\d{4}))?",
+    rf"(?:\s*(?P<zone>Z|(?:UTC|GMT)?[+-]\d\d(?::?\d\d)?|UTC|GMT|{'|'.join(_ZONES)})(?: \(.*\))?)?"
+    r"(?:\s+(?P<y4>\d{4}))?",
     re.ASCII | re.IGNORECASE,
 )
 DAY_FIRST, MONTH_FIRST = "day-first", "month-first"
@@ -77,7 +80,8 @@ def written(text: str) -> tuple[float, str] | None:
         at = datetime(int(year + part["y4"]), month, int(day), *clock, tzinfo=UTC)
     except ValueError:
         return None
-    zone = part["zone"].upper().removeprefix("UTC").removeprefix("GMT").replace(":", "")
+    zone = part["zone"].upper()
+    zone = _ZONES.get(zone, zone).removeprefix("UTC").removeprefix("GMT").replace(":", "")
     east = timedelta(hours=int(zone[:3]), minutes=int(zone[0] + (zone[3:] or "0"))) if zone[1:] else timedelta()
     seconds = (at - east).timestamp() + float(f"0.{part['f'] or 0}")
     return (seconds, ZONED if part["zone"] else BARE) if 1970 <= at.year <= 2261 else None

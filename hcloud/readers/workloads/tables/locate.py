@@ -75,6 +75,9 @@ def locate(source: TraceFile, layout: TableLayout, reason: str, good: int = 0) -
         fine -= len(findings.problems) - noted
     if findings.problems:
         error = with_command(source, findings, next((c.dates for c in layout.columns if c.dates), ""))
+        lengths = [c.allowed for c in layout.columns if c.name == "duration" and c.sort == "number"]
+        if not error.hint and any(p.allowed in lengths and is_clock(p.value.strip("'")) for p in findings.problems):
+            error.hint = "write all durations in one way: as numbers, or as 01:34:00"
         if not error.hint and not source.packing and str(source.path) == source.name:
             table = PlainTable(layout.delimiter, [column.in_file for column in layout.columns])
             plain = layout.header and b'"' not in source.head
@@ -96,8 +99,6 @@ def with_command(source: TraceFile, findings: Findings, dates: str = "") -> Inpu
         error.hint = "write dates as 2026-10-31: of these some have the day and some the month first"
     elif sizes := [p for p in findings.problems if p.allowed.endswith("as 8Gi") and p.value.strip("'").isdecimal()]:
         error.hint = "say the unit of memory: --set memory_unit=MiB, KiB or B" if _are_most(sizes) else ""
-    elif any(_is_odd_duration(problem) for problem in findings.problems):
-        error.hint = "write all durations in one way: as numbers, or as 01:34:00"
     return error
 
 
@@ -143,11 +144,6 @@ def _dates_of(findings: Findings, given: str) -> _Readable:
     return {"dates": DAY_FIRST}, f"the day comes first (else say {MONTH_FIRST})"
 
 
-def _is_odd_duration(problem: Problem) -> bool:
-    is_number = problem.allowed.startswith("a number from") and "its unit" not in problem.allowed
-    return is_number and is_clock(problem.value.strip("'"))
-
-
 def duplicates(source: TraceFile, layout: TableLayout, column: Column, twice: Hashes) -> None:
     """Raise InputError with the lines of identifiers that truly stand there more than once."""
     findings = Findings(source.name)
@@ -167,14 +163,13 @@ def duplicates(source: TraceFile, layout: TableLayout, column: Column, twice: Ha
 
 
 def _without_ids(source: TraceFile, layout: TableLayout) -> str:
-    """The command that reads jobs whose ids repeat; nothing where others wait for them. A column of the name id is read
-    as what jobs run then, as else it would be one of ids."""
+    """The command that reads jobs whose ids repeat; nothing where others wait for them. Their column is read as what
+    jobs run then, as else it would still be one of ids."""
     columns = {c.name: c.in_file for c in layout.columns if c.sort != "skip"}
     name = columns.pop("id", "")
-    if not name or "after" in columns or (name == "id" and "app" in columns):
+    if not name or {"after", "app"} & columns.keys():
         return ""
-    if name == "id":
-        columns["app"] = name
+    columns["app"] = name
     return advice(source, {"columns": as_option(columns, whole=True)}, "each of its rows is a job, whatever its id")
 
 

@@ -11,8 +11,6 @@ from hcloud.errors import Problem
 
 _MOST = 20  # ours: lines that a command leaves out
 _NOTHING = "N/A|n/a|NA|NULL|null|None|none|NaN|nan|-"
-_ZONES = {"CET": "+01", "CEST": "+02", "EST": "-05", "EDT": "-04", "PST": "-08", "PDT": "-07"}
-"""Zones of which the letters have one meaning for most."""
 _MENDED: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
     (re.compile(pattern), told, command)
     for pattern, told, command in (
@@ -26,13 +24,6 @@ _MENDED: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
             r"' +[^ ]|'[^ ].* '$",
             "take the blanks around cells away",
             r"sed -E 's/^ +| +$//g; s/ *([,;\t]) */\1/g' {} > mended.csv",
-        ),
-        (
-            rf"'\d{{4}}-.*\d ({'|'.join(_ZONES)})'$",
-            "write zones as hours from UTC",
-            "sed -E '"
-            + "; ".join(f"s/([0-9]) {name}/\\1{of}:00/g" for name, of in _ZONES.items())
-            + "' {} > mended.csv",
         ),
     )
 )

@@ -17,7 +17,7 @@ from hcloud.policy.mapping import MAP_RESERVED
 from hcloud.policy.registry import rents_whole_servers
 from hcloud.readers.job_fields import Fits
 from hcloud.readers.strategies import load_strategy, with_part
-from hcloud.units import counted
+from hcloud.units import counted, counted_vcpus
 from hcloud.usecases.live.decide import StreamMarket, live_rules, live_strategy, make_setup
 
 if TYPE_CHECKING:
@@ -119,7 +119,9 @@ def _own_machine(here: LiveGround, policy: Policy) -> Setup:
     fitting = {n: int(min(cores // s.vcpus, memory // s.memory_gib)) for n, s in TYPES.items()}
     names = sorted((n for n in TYPES if fitting[n]), key=lambda n: TYPES[n].vcpus)
     if not names:
-        raise UsageError(f"this machine has {cores:g} cores and {memory:.1f} GiB: not one machine fits")
+        raise UsageError(
+            f"this machine has {cores:g} {'core' if cores == 1 else 'cores'} and {memory:.1f} GiB: not one machine fits"
+        )
     large = max((at for at, n in enumerate(names) if fitting[n] > 1), default=0)
     strategy = live_strategy(policy.strategy or STRATEGY)
     reserves = strategy.follows("reserved")
@@ -152,7 +154,7 @@ def servers_that_fit(setup: Setup, limits: SpendingLimits) -> Fits:
         rented = 0 if setup.rules.mapping == MAP_RESERVED else _rented_at_once(setup, limits, piece)
         if rented is None or held + rented >= servers:
             return ""
-        each = f"{piece.cores / 1000:g} vCPUs and {piece.memory / 1024:.3g} GiB"
+        each = f"{counted_vcpus(piece.cores / 1000)} and {piece.memory / 1024:.3g} GiB"
         reserve = f"{counted(len(setup.reserve), 'reserved server')} hold {held} of {each} at once"
         if setup.rules.mapping == MAP_RESERVED:
             return f"pieces that begin together; {reserve}"

@@ -17,7 +17,7 @@ from hcloud.readers.workloads.formats.siblings import both_digests, sibling, tex
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.source import TraceFile
 from hcloud.readers.workloads.tables.delimited import Progress
-from hcloud.units import parse_decimal
+from hcloud.units import counted, parse_decimal
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -169,7 +169,7 @@ def _durations(submit: Floats, lifetime: NDArray[np.intp], maps: Maps, end: floa
 
 
 def _rules(options: WorkloadOptions, censored: int) -> list[Modelled]:
-    still = f"{options.azure_censored} of the bin for {censored:,} machines that were still running"
+    still = f"{options.azure_censored} of the bin for {counted(censored, 'machine')} that were still running"
     return [
         Modelled("duration", f"{options.azure_lifetime} of the lifetime bin", "azure_lifetime"),
         Modelled("duration", still, "azure_censored"),

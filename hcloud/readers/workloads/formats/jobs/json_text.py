@@ -217,13 +217,15 @@ def _is_list(value: object) -> TypeGuard[list[dict[str, Any]]]:
 
 def _is_page(whole: object) -> bool:
     """Whether an object has nothing but a list of objects, be it empty, and what is said of pages."""
-    others = {key: value for key, value in whole.items() if not _is_list(value)} if isinstance(whole, dict) else {}
-    return isinstance(whole, dict) and len(whole) == len(others) + 1 and all(map(_OF_PAGES.search, others))
+    if not isinstance(whole, dict) or list not in map(type, whole.values()):
+        return False
+    others = [key for key, value in whole.items() if not _is_list(value)]
+    return len(whole) == len(others) + 1 and all(map(_OF_PAGES.search, others))
 
 
 def _leaves(job: Mapping[str, object], above: str = "") -> Iterator[tuple[str, str | None]]:
     for key, held in job.items():
-        value = _named(held) if _is_list(held) else held
+        value = _named(held) if isinstance(held, list) and _is_list(held) else held
         if isinstance(value, dict):
             yield from _leaves(value, f"{above}{key}{_WITHIN}")
         else:

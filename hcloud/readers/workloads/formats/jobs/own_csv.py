@@ -18,6 +18,7 @@ from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.source import TraceFile
 from hcloud.readers.workloads.tables.delimited import Progress, header_layout, header_names, read_table
 from hcloud.readers.workloads.tables.locate import lines_of
+from hcloud.readers.workloads.tables.mending import mending_command
 
 FORMAT = "jobs-csv"
 
@@ -39,7 +40,10 @@ def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None 
             findings.add(
                 f"line {line}, column {called.get('end', 'end')}", "not within a job's length of its begin", LENGTH
             )
-        raise findings.error()
+        error = findings.error()
+        if not source.packing and str(source.path) == source.name:
+            error.hint = mending_command(source.name, findings.problems, rest=len(wrong) < table.rows)
+        raise error
     draft = Draft(source.name, FORMAT, table.digest, table.sink.numbers("submit"), duration, rows=table.rows)
     draft.repair(STILL_RUNS, open_ends(table.sink, options))
     draft.repair("byte order mark skipped", int(source.marked))

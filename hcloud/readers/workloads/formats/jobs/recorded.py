@@ -29,6 +29,7 @@ NO_ZONE = "UTC, as they name no zone; if they are local, name theirs: --set zone
 NOT_BEGUN = "never began"
 FEATURES = "features of nodes"
 """What is said to be unread where jobs ask for it: what a site calls its nodes names no instance type."""
+_EPOCH = datetime(1970, 1, 1)  # of times without a zone that are UTC
 _SHOWN = 4
 _LOOK = 20_000
 """Lines after each of which it is told how far a file is read."""
@@ -207,6 +208,8 @@ def seconds_of(column: str, text: str, zone: tzinfo = UTC) -> float:
         moment = datetime.fromisoformat(text if _WHOLE.match(text) else "")
     except ValueError:
         raise CellError(column, text, "a time as 2026-11-01T10:00:00, or seconds since 1970") from None
+    if moment.tzinfo is None and zone is UTC:  # four times as fast as with the zone
+        return (moment - _EPOCH).total_seconds()
     return (moment if moment.tzinfo is not None else moment.replace(tzinfo=zone)).timestamp()
 
 

@@ -6,12 +6,14 @@ import csv
 import math
 import re
 from collections.abc import Collection, Iterator, Mapping
+from functools import lru_cache
 
 from hcloud.errors import InputError
 from hcloud.model.workload import Jobs, Modelled
 from hcloud.readers.workloads.findings import shown
 from hcloud.readers.workloads.formats.jobs.json_text import json_objects
 from hcloud.readers.workloads.formats.jobs.recorded import (
+    MANY,
     NOT_BEGUN,
     CellError,
     RecordedJob,
@@ -119,7 +121,7 @@ def _row(cells: Mapping[str, str], recorder: Recorder) -> Iterator[RecordedJob |
     name = cells.get("jobid") or cells.get("jobidraw") or ""
     if not name.strip():
         raise CellError("JobID", name, "the id of a job")
-    if _ARRAY.fullmatch(name):
+    if "." in name and _ARRAY.fullmatch(name):
         yield STEP
         return
     start = recorder.seconds("Start", cells.get("start", ""))
@@ -182,6 +184,7 @@ def _tres(tres: str, what: str) -> float:
     return float(found[1]) if found else 0.0
 
 
+@lru_cache(MANY)
 def _memory(requested: str, tres: str, cores: float, nodes: float) -> float:
     """GiB of all of a job: what was allocated, else what was asked for, a CPU (``c``) or a node (``n``) or in all."""
     given = re.search(r"(?:^|,)mem=([^,]+)", tres)

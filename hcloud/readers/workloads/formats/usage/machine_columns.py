@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from hcloud.errors import InputError, did_you_mean
 from hcloud.readers.workloads.commands import advice
 from hcloud.readers.workloads.findings import shown
-from hcloud.readers.workloads.meanings import SERIES, VALUES, called_columns, meant, plain
+from hcloud.readers.workloads.meanings import JOBS, SERIES, VALUES, called_columns, meant, plain
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.source import TraceFile
 
@@ -72,7 +72,7 @@ def machine_columns(source: TraceFile, names: list[str], options: WorkloadOption
             raise InputError(f"{source.name}: columns: {shown(mine)} is no column of series")
     if found and "timestamp" in names:
         found = {"timestamp": "timestamp"} | found
-    found = found or meant(names, SERIES) | ({"timestamp": GOOGLE} if names[:1] == [GOOGLE] else {})
+    found = found or _by_their_units(names) | ({"timestamp": GOOGLE} if names[:1] == [GOOGLE] else {})
     value = next((name for name in VALUES if name in found), None)
     if "timestamp" not in found:
         raise InputError(
@@ -113,6 +113,20 @@ def _long(
         memory=names.index(found["memory"]) if "memory" in found else None,
         unit=value if value != "value" else _unit([found[value]]),
     )
+
+
+def _by_their_units(names: list[str]) -> dict[str, str]:
+    """The columns by their names; beside a machine's name also the one of which the name says that it has vCPUs, else
+    percent, and the one of memory in a unit."""
+    found = meant(names, SERIES)
+    if "name" not in found:
+        return found
+    kinds = {"memory": [name for name in names if "memory" in meant([name], JOBS)]}
+    if not any(value in found for value in VALUES):
+        units = [(_unit([name]), name) for name in names if not _is_no_machine(name, alone=True)]
+        kinds |= {unit: [name for one, name in units if one == unit] for unit in ("cores", "percent")}
+        del kinds["percent" if kinds["cores"] else "cores"]
+    return {kind: some[0] for kind, some in kinds.items() if len(some) == 1} | found
 
 
 def _is_no_machine(name: str, *, alone: bool) -> bool:

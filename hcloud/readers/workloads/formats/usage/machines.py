@@ -17,10 +17,11 @@ from hcloud.model.workload import Demand, Modelled
 from hcloud.readers.workloads import limits
 from hcloud.readers.workloads.commands import advice
 from hcloud.readers.workloads.findings import Findings, shown
+from hcloud.readers.workloads.formats.jobs.stated_units import IN_A_GIB
 from hcloud.readers.workloads.formats.usage.machine_columns import GOOGLE, MachineColumns, machine_columns
-from hcloud.readers.workloads.formats.usage.measured import MeasuredSeries, MeasuredUse
+from hcloud.readers.workloads.formats.usage.measured import MeasuredSeries, MeasuredUse, refuse_counters
 from hcloud.readers.workloads.formats.usage.samples import TIMES, TimeColumn
-from hcloud.readers.workloads.meanings import as_option
+from hcloud.readers.workloads.meanings import as_option, unit_said
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.quantities import NUMBER, cpus_of, memory_of, with_point
 from hcloud.readers.workloads.source import TraceFile
@@ -73,7 +74,9 @@ def measured(source: TraceFile, options: WorkloadOptions, progress: Progress | N
             raise error
     if not table.rows:
         raise InputError(f"{source.name}: no rows; the file has only a header")
-    found = MeasuredUse(source, FORMAT, list(table.series()), table.rows, table.repaired, columns.left_out)
+    every = list(table.series())
+    refuse_counters(source.name, [series for series in every if not series.unit])
+    found = MeasuredUse(source, FORMAT, every, table.rows, table.repaired, columns.left_out)
     found.findings = table.findings
     found.rules += table.rules()
     return found
@@ -91,6 +94,8 @@ class _MachineTable:
         self.machines: dict[str, _Samples] = {}
         self.percent: bool | None = None
         self.in_cells = self.memory_in_cells = False
+        name = None if columns.memory is None else header.names[columns.memory]
+        self.memory_unit = (unit_said("memory", name) if name else None) or "GiB"
         self.last = "", math.nan
 
     def read_at_once(self) -> bool:
@@ -235,7 +240,7 @@ class _MachineTable:
     def _amount(self, text: str, at: int) -> float | None:
         """What a cell with a unit says, as Kubernetes writes memory and vCPUs; None in a column of other things."""
         if at == self.columns.memory:
-            return memory_of(text, 1)
+            return memory_of(text, IN_A_GIB[self.memory_unit])
         are_cores = self.columns.unit in ("", "cores") and self.options.series_value in ("auto", "cores")
         return cpus_of(text) if are_cores and text[-1] not in "kK" else None
 
@@ -250,7 +255,7 @@ class _MachineTable:
         for machine in self.machines.values():
             times = np.frombuffer(machine.times) if machine.times else np.empty(0)
             check_not_days(times, f"{self.source.name}: column {self.header.names[self.columns.time]}")
-            order = np.argsort(times, kind="stable")
+            order, memory = np.argsort(times, kind="stable"), np.array(machine.memory) / IN_A_GIB[self.memory_unit]
             later = int(np.count_nonzero(np.diff(times) < 0))
             if later:
                 why = "unsorted: rows earlier than the row before; sorted by time"
@@ -262,12 +267,14 @@ class _MachineTable:
                 np.array(machine.values)[order],
                 unit,
                 lines=np.array(machine.lines, np.int64)[order],
-                memory=None if self.columns.memory is None else np.array(machine.memory)[order],
+                memory=None if self.columns.memory is None else memory[order],
             )
 
     def rules(self) -> list[Modelled]:
         """What is assumed of times, and of memory."""
         told = [Modelled("memory", "cells name their unit; GB is GiB", "fixed")] if self.memory_in_cells else []
+        if self.memory_unit != "GiB":
+            told.append(Modelled("memory", f"read as {self.memory_unit}", "fixed"))
         if self.clock.local:
             return [*told, Modelled("times", self.options.zone or "dates without a zone are UTC", "zone")]
         ticks = 0.0 if self.clock.notation is None else self.clock.notation[0]

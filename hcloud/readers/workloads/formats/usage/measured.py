@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -36,6 +37,9 @@ _SHOWN, _SHOWN_OF_ALL = 5, 10
 _DAY, _ALIKE, _MARKED = 86_400, 12, 2000
 """Ours: so many samples one after the other are not alike in two machines by chance; so many series are marked."""
 _NAN = "samples that are NaN: no sample"
+_MONOTONE, _RESETS = 48, 0.01
+"""Ours: of so many steps of a use of CPUs some fall; a counter falls when its machine begins anew."""
+_COUNTER = re.compile(r"\b__name__=(\w+_total)\b|\b(\w+_seconds_total)\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +167,27 @@ class MeasuredUse:
         lines = None if series.lines is None else series.lines[there]
         memory = None if series.memory is None else series.memory[there]
         return replace(series, times=series.times[there], values=series.values[there], lines=lines, memory=memory)
+
+
+def refuse_counters(file: str, found: Sequence[MeasuredSeries]) -> None:
+    """Refuse what counts up since a machine began: that is no use at a moment. Of tables, which people make up,
+    by its name alone."""
+    for series in found:
+        steps = np.diff(series.values)
+        rising, falling = np.count_nonzero(steps > 0), np.count_nonzero(steps < 0)
+        counts = (
+            series.lines is None
+            and len(steps) >= _MONOTONE
+            and rising >= len(steps) / 2
+            and falling <= _RESETS * len(steps)
+        )
+        named = _COUNTER.search(f"{series.where} {series.name}")
+        if counts or named:
+            metric = "METRIC" if named is None else named[1] or named[2]
+            raise InputError(
+                f"{file}: {series.named} never falls: it is a counter since the machine started",
+                hint=f"ask for its rate, which is in vCPUs: rate({metric}[5m])",
+            )
 
 
 def in_order(times: Sequence[float], values: Sequence[float]) -> tuple[Floats, Floats]:

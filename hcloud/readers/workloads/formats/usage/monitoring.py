@@ -7,13 +7,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from hcloud.errors import InputError
 from hcloud.model.json_text import parsed
 from hcloud.model.workload import Demand
 from hcloud.readers.workloads.findings import Findings
-from hcloud.readers.workloads.formats.usage.measured import MeasuredSeries, MeasuredUse, objects
+from hcloud.readers.workloads.formats.usage.measured import MeasuredSeries, MeasuredUse, objects, refuse_counters
 from hcloud.readers.workloads.formats.usage.monitoring_clouds import of_azure, of_google
 from hcloud.readers.workloads.formats.usage.samples import sampled
 from hcloud.readers.workloads.options import WorkloadOptions
@@ -28,9 +26,6 @@ _ASK = (
     "ask for the use of CPUs alone: CPUUtilization of CloudWatch, rate(node_cpu_seconds_total[5m]) of Prometheus; if it"
     " is that, say --set series_value=percent"
 )
-_MONOTONE, _RESETS = 48, 0.01
-"""Ours: of so many steps of a use of CPUs some fall; a counter falls when its machine begins anew."""
-_COUNTER = re.compile(r"\b__name__=(\w+_total)\b")
 _PARTIAL = "PartialData"
 _PART = "answers that CloudWatch calls PartialData: samples are missing from them"
 _OTHER = "metrics other than of CPUs"
@@ -52,7 +47,7 @@ def measured(source: TraceFile, options: WorkloadOptions, progress: Progress | N
     if progress is not None:
         progress(0.5)
     found = list(_series(document, findings, left_out, repaired))
-    _refuse_counters(source.name, found)
+    refuse_counters(source.name, found)
     if options.series_value == "auto":
         _refuse_others(source.name, found)
     rows = sum(len(series.times) for series in found)
@@ -130,21 +125,6 @@ def _is_other(name: str) -> bool:
     """Whether a series is of another metric than the use of CPUs, by the name of its metric where that is told."""
     metric = name.split(",", 1)[0].removeprefix("__name__=")
     return "=" not in metric and "cpu" not in metric.lower() and _NOT_OF_CPUS.search(metric) is not None
-
-
-def _refuse_counters(file: str, found: Sequence[MeasuredSeries]) -> None:
-    """Refuse what counts up since a machine began: that is no use at a moment."""
-    for series in found:
-        steps = np.diff(series.values)
-        rising, falling = np.count_nonzero(steps > 0), np.count_nonzero(steps < 0)
-        counts = len(steps) >= _MONOTONE and rising >= len(steps) / 2 and falling <= _RESETS * len(steps)
-        if counts or _COUNTER.search(series.name):
-            named = _COUNTER.search(series.name)
-            metric = "METRIC" if named is None else named[1]
-            raise InputError(
-                f"{file}: {series.named} never falls: it is a counter since the machine started",
-                hint=f"ask for its rate, which is in vCPUs: rate({metric}[5m])",
-            )
 
 
 def _refuse_others(file: str, found: Sequence[MeasuredSeries]) -> None:

@@ -14,6 +14,7 @@ from hcloud.readers.workloads import limits
 from hcloud.readers.workloads.commands import advice
 from hcloud.readers.workloads.findings import Findings
 from hcloud.readers.workloads.formats.jobs.jobs_table import times_read
+from hcloud.readers.workloads.formats.jobs.stated_units import OF_G
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.source import TraceFile
 from hcloud.readers.workloads.tables.columns import Column
@@ -34,7 +35,10 @@ EXAMPLE_CORES = "4"
 _TIME = Column("timestamp", "time", high=limits.SUBMIT_SECONDS)
 
 
-_BESIDE = (Column("memory", high=1e12, required=False), Column("batch_cores", high=limits.CORES, required=False))
+_BESIDE = (
+    Column("memory", high=1e12, required=False, in_one=1.0),
+    Column("batch_cores", high=limits.CORES, required=False, in_one=1.0),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +66,7 @@ def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None 
     meaning = meaning_of(source, options)
     known = (
         dated(_TIME, options),
-        Column(meaning.column, high=_HIGH[meaning.value]),
+        Column(meaning.column, high=_HIGH[meaning.value], in_one=float(meaning.value == "cores")),
         *(_BESIDE if meaning.column == "cores" else ()),
     )
     layout = header_layout(source, known, ignore_extra=options.extra_columns == "ignore", decimal=options.decimal)
@@ -83,7 +87,8 @@ def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None 
     grid, means = regular(source, times, values, options, repaired)
     by_name = dict(zip(names, means, strict=True))
     cores = in_cores(by_name[meaning.column], meaning.value, grid.step, options)
-    rules = (*times_read(table.sink), *meaning.modelled)
+    in_cells = [Modelled("memory", OF_G, "fixed")] if table.sink.with_units.get("memory") else []
+    rules = (*times_read(table.sink), *meaning.modelled, *in_cells)
     provenance = Provenance(source.name, FORMAT, table.digest, table.rows, repaired, {}, rules)
     extras = SeriesExtras(by_name.get("memory"), by_name.get("batch_cores"))
     if extras.batch is not None and (extras.batch > cores * (1 + 1e-12)).any():
