@@ -18,6 +18,7 @@ from hcloud.model.bill import Bill, BilledCommitment, BilledUsage, CoveredUse, L
 from hcloud.model.catalog import OfferKey, Payment, Provider, PurchaseOption
 from hcloud.model.holdings.live import Commitment, Scope
 from hcloud.model.plans.bill_plan import BillPlan, KindPlan
+from hcloud.planning.billed.beside import beside_kind
 from hcloud.planning.billed.kinds import kinds_of
 from hcloud.planning.billed.spread import most_uneven
 from hcloud.planning.changes.slots import CloudRegion
@@ -538,6 +539,27 @@ def test_what_was_bought_since_the_bill_is_owned_of_the_kind_that_it_covers() ->
     told_of = with_held(cast("LiveGround", ground), NOW)[1]
     named = ["c5.large", "m5.2xlarge", "m5.4xlarge", "m5.4xlarge", "m5.unheard"]
     assert [text.split()[0].split("/")[2] for text in told_of] == named
+
+
+def test_what_floats_and_was_bought_since_the_bill_covers_its_kinds_at_todays_rates() -> None:
+    """It was refused: a savings plan of Azure, which no list of an account has, was bought again."""
+    loaded, key = load_config(None), OfferKey(AWS, "us-east-1", "m5.xlarge", COMPUTE_PLAN, 1)
+    place: dict[str, Any] = {"provider": AWS, "region": "us-east-1", "instance_type": "m5.xlarge", "term_years": 1}
+    owned = OwnedSection(**place, option=COMPUTE_PLAN, count=Decimal(2), expires=date(2027, 2, 28))
+    config = loaded.config.model_copy(update={"owned": (owned,)})
+    made = by_kinds(bill(used("m5.xlarge", 2 * FLAT), used("c5.xlarge", 2 * FLAT)), loaded)
+    basis = basis_of(made, replace(loaded, config=config), NOW)
+    [pool] = basis.held.pools
+    hourly = {k: BOOK.offer(replace(key, instance_type=f"{k.family}.xlarge")).effective_hourly for k in pool.rates}
+    m5 = max(hourly, key=lambda kind: kind.family)
+    assert pool.dollars == pytest.approx(2 * float(hourly[m5]))
+    assert pool.rates == pytest.approx({kind: float(price) / 4 for kind, price in hourly.items()})
+    assert (len(hourly), pool.hours_left, basis.held.unused, basis.held.endless) == (2, 100 * 24, {}, ())
+    assert not basis.loaded.config.owned  # of no kind alone
+    [beside] = beside_kind(m5, basis.held, {}, made.end, NOW)
+    share = sum(one.offer.effective_hourly * one.count for one in basis.held.by_kind[m5])
+    assert float(beside.quantity) == pytest.approx(float(2 * hourly[m5] - share), abs=1e-6)
+    assert beside.bill_end == NOW
 
 
 @pytest.mark.slow

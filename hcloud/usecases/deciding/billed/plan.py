@@ -130,7 +130,7 @@ def plan_kind(
     made = _planned(basis, use, now, Beside(compared=compared.get(use.kind), holdings=held.get(use.kind)))
     said = (*_said(basis, use, basis.found.since(use)), *_told_of_held(basis), *_told_together(use, joint, held))
     bought = {kind: held.get(kind, of.optimum.fleet.holdings) for kind, of in compared.items()}
-    beside = tuple(beside_kind(use.kind, basis.held, bought, basis.found.end))
+    beside = tuple(beside_kind(use.kind, basis.held, bought, basis.found.end, now))
     return replace(
         made, plan=replace(made.plan, warnings=(*made.plan.warnings, *told, *uncounted, *said), beside=beside)
     )
