@@ -536,9 +536,14 @@ def test_what_was_bought_since_the_bill_is_owned_of_the_kind_that_it_covers() ->
     config = basis.loaded.config.model_copy(update={"owned": bought[:1]})
     ground.loaded = replace(basis.loaded, config=config)
     assert bought_since(cast("LiveGround", ground), NOW, made.end) == (bought[1:], said)
-    told_of = with_held(cast("LiveGround", ground), NOW)[1]
-    named = ["c5.large", "m5.2xlarge", "m5.4xlarge", "m5.4xlarge", "m5.unheard"]
-    assert [text.split()[0].split("/")[2] for text in told_of] == named
+    # a plan of a trace counts what the account has beside it, and says so; what lacks a type or an end is named
+    cloud.commitments = lambda: (*there, commitment("m5.8xlarge", since, id="ri-1", ends=None))
+    owned_too, told_of = with_held(cast("LiveGround", ground), NOW)
+    beside = ["c5.large", "m5.2xlarge", "m5.4xlarge", "m5.4xlarge"]
+    assert [text.split()[0].split("/")[-2:][0] for text in told_of] == ["m5.unheard", "sp-1", "ri-1", *beside]
+    assert "which tells no type of it" in told_of[1]
+    assert "which tells no end of it" in told_of[2]
+    assert sorted(o.instance_type for o in owned_too.config.owned) == sorted(["m5.xlarge", *beside])
 
 
 def test_what_floats_and_was_bought_since_the_bill_covers_its_kinds_at_todays_rates() -> None:
