@@ -41,7 +41,7 @@ def read_bill(path: Path, options: BillOptions | None = None, progress: Progress
         raise _as_of_folder(error, path, found) from error
     seen = SeenLines(sum(file.source.size for file in files), priced=_are_priced(files))
     read = _BillRead(rates).of(files, seen, progress)
-    if [file for file in files if file.drop_zero_costs()]:
+    if [file for file in files if file.drop_zero_costs(files)]:
         read = _BillRead(rates).of(files, None, progress)
     if shared := seen.shared():
         if seen.sampled:
@@ -143,6 +143,7 @@ class _BillRead:
                 if not batch.num_rows:
                     continue
                 cells = cells_of(file.form, batch)
+                file.since = min(file.since or cells.since, cells.since)
                 if seen is not None:
                     seen.take(file.name, batch, cells.start, cells.span)
                 self._add(file, batch, cells, several=several)

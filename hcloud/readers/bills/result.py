@@ -49,7 +49,8 @@ def bill_of(sums: BillSums, origin: BillOrigin, said: Mapping[str, int]) -> Bill
     priced = PricedLines(origin.rates)
     hours = BillHours(sums, origin.gap_days, finished=origin.finished)
     kinds = _by_kind(sums, hours)
-    off = TakenOff(sums.totals, priced)
+    there = [total for total in sums.totals if hours.has(total)]
+    off = TakenOff(there, priced)
     usage = tuple(_usage(kind, kinds[kind], hours, priced, off) for kind in sorted(kinds))
     without = lacking(sums.totals, slashes="legacy" in origin.format)
     return Bill(
@@ -60,7 +61,7 @@ def bill_of(sums: BillSums, origin: BillOrigin, said: Mapping[str, int]) -> Bill
         hours=hours.count,
         daily=hours.daily,
         usage=usage,
-        commitments=commitments_of(sums.totals, priced, hours, off),
+        commitments=commitments_of(there, priced, hours, off),
         lines=_lines(sums.totals, priced),
         files=origin.files,
         repaired={_CORRECTED: hours.corrected} if hours.corrected else {},

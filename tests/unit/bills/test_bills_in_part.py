@@ -309,6 +309,11 @@ def test_a_report_of_aws_is_of_what_is_paid_after_discounts(tmp_path: Path) -> N
     for part, lines in (("a", rows), ("b", [{**told, "line_item_net_unblended_cost": "0"}])):
         written(lines, tmp_path / "parts" / f"{part}.csv")
     assert read_bill(tmp_path / "parts").total == Decimal("1.198")
+    # nor is what is wholly discounted dear in a part of its own, where another part of the month has net costs
+    month = {"bill_billing_period_start_date": "2026-10-01 00:00:00"}
+    for part, lines in (("a", rows), ("b", [{**rows[0], "line_item_net_unblended_cost": "0"}])):
+        written([{**line, **month} for line in lines], tmp_path / "parts" / f"{part}.csv")
+    assert read_bill(tmp_path / "parts").total == Decimal("1.198")
 
 
 def test_a_list_cost_of_nothing_for_what_was_paid_for_is_not_known(tmp_path: Path) -> None:
