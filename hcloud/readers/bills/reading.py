@@ -16,7 +16,7 @@ from hcloud.model.bill import Bill
 from hcloud.model.catalog import Provider
 from hcloud.readers.bills.adding import BillSums
 from hcloud.readers.bills.cells import Cells, cells_of
-from hcloud.readers.bills.files import HINT, Delivery, delivery, format_of, is_bill
+from hcloud.readers.bills.files import Delivery, check_known, delivery, is_bill
 from hcloud.readers.bills.lines import BillFormat, PlaceError, Texts
 from hcloud.readers.bills.options import CURRENCY, BillOptions
 from hcloud.readers.bills.priced import PricedLines
@@ -70,10 +70,7 @@ def _opened(found: Delivery) -> list[BillFile]:
     """The files, each once; of several exports that which says most first."""
     files = list[BillFile]()
     for source in found.files:
-        known = format_of(source)
-        if known is None:
-            raise InputError(f"{source.name}: is no bill that is known", hint=HINT)
-        file = opened(source, *known, told_apart=len(found.files) > 1)
+        file = opened(source, *check_known(source), told_apart=len(found.files) > 1)
         if not _is_twice(file, files, found):
             files.append(file)
     return sorted(files, key=lambda file: rank(file.label))

@@ -574,3 +574,21 @@ def test_covered_use_of_focus_without_the_name_of_its_commitment_is_held(tmp_pat
     assert bill.lines[LineKind.COVERED] == named.lines[LineKind.COVERED]
     assert [u.covered.keys() for u in bill.usage] == [u.covered.keys() for u in named.usage]
     assert bill.commitments
+
+
+@pytest.mark.parametrize(
+    ("text", "what", "export"),
+    [
+        ('"Service","S3($)","Total costs($)"\n"Service total","90.1","90.1"\n', "AWS Cost Explorer", "CUR 2.0, hourly"),
+        ("UsageDate,ServiceName,Cost,CostUSD,Currency\n2026-10-01,Storage,1,1,USD\n", "cost analysis", "amortized"),
+        ('"Service description","Unrounded subtotal ($)"\n"Compute Engine","1"\n', "Google's", "detailed usage cost"),
+    ],
+)
+def test_a_table_of_a_console_is_refused_with_what_to_export(text: str, what: str, export: str, tmp_path: Path) -> None:
+    """A download of Cost Explorer was taken for a table of jobs without its columns."""
+    path = tmp_path / "costs.csv"
+    path.write_text(text)
+    for refused in (read_bill, is_bill):
+        with pytest.raises(InputError, match=what) as error:
+            refused(path)
+        assert export in error.value.hint
