@@ -287,7 +287,7 @@ def test_a_report_of_aws_is_of_what_is_paid_after_discounts(tmp_path: Path) -> N
                   **covered, savings_plan_net_savings_plan_effective_cost="0.063"),
         of_report("SavingsPlanNegation", cost="-0.1", line_item_net_unblended_cost="-0.09", **plan),
         of_report("SavingsPlanRecurringFee", "ComputeSP:1yrNoUpfront", "0.07", line_item_net_unblended_cost="0.063",
-                  savings_plan_total_commitment_to_date="0.07", savings_plan_used_commitment="0.07", **plan),
+                  savings_plan_total_commitment_to_date="0.1", savings_plan_used_commitment="0.07", **plan),
         of_report("Tax", "", "1"),
     ]  # fmt: skip
     told = of_report("EdpDiscount", cost="-0.01")  # nothing in the net column: it is in that of usage
@@ -296,9 +296,9 @@ def test_a_report_of_aws_is_of_what_is_paid_after_discounts(tmp_path: Path) -> N
     assert figures.usage.cost == Decimal("0.207")  # 0.09 + 0.054 + 0.063
     reserved, saved = figures.commitments
     assert (reserved.paid, reserved.used) == (Decimal("0.09"), Decimal("0.054"))
-    assert (saved.paid, saved.used) == (Decimal("0.07"), Decimal("0.07"))
+    assert (saved.paid, saved.used, saved.unused) == (Decimal("0.1"), Decimal("0.07"), Decimal("0.027"))
     assert [use.cost for use in (saved.covered or {}).values()] == [Decimal("0.07")]
-    assert figures.effective_savings_rate == Decimal("0.19")  # 0.207 and 0.036 of 0.3
+    assert figures.effective_savings_rate == Decimal("0.1")  # 0.207, 0.036 and 0.027 of 0.3
     # a column that a table has filled with 0 says nothing: all was free
     zero = [{**row, "line_item_net_unblended_cost": "0E-10"} for row in [*rows, told]]
     bill = read_bill(written(zero, tmp_path / "zero.csv"))
