@@ -22,6 +22,8 @@ from hcloud.planning.billed.beside import beside_kind
 from hcloud.planning.billed.kinds import kinds_of
 from hcloud.planning.billed.spread import most_uneven
 from hcloud.planning.changes.slots import CloudRegion
+from hcloud.planning.fleets.allowed_cover import allowed_cover
+from hcloud.planning.fleets.candidates import allowed_shapes
 from hcloud.readers.configuration.config import Loaded, MarketSection, load_config
 from hcloud.readers.configuration.owned_section import OwnedSection
 from hcloud.readers.prices.shipped.bundled import load_bundled
@@ -565,6 +567,22 @@ def test_what_floats_and_was_bought_since_the_bill_covers_its_kinds_at_todays_ra
     share = sum(one.offer.effective_hourly * one.count for one in basis.held.by_kind[m5])
     assert float(beside.quantity) == pytest.approx(float(2 * hourly[m5] - share), abs=1e-6)
     assert beside.bill_end == NOW
+
+
+def test_types_whose_sizes_do_not_share_are_planned_as_themselves() -> None:
+    """For t3.medium of Windows reserved instances of t3.micro and t3.large were bought, which cover none of it: all
+    have 2 vCPUs. For a metal machine those of its size."""
+    loaded = load_config(None)
+    made = by_kinds(bill(used("t3.medium", FLAT, os="windows"), used("m5.metal", FLAT, os="windows")), loaded)
+    for use in made.kinds:
+        market = question_of(basis_of(made, loaded, NOW), use)[1].config.settings().markets[0]
+        allowed = [shape.name for shape in allowed_shapes(BOOK, market)]
+        assert allowed == ([] if use.kind.label == "m5.metal" else ["t3.medium"])
+    key = OfferKey(AWS, "us-east-1", "t3.large", PurchaseOption.RESERVED, 1, Payment.NONE, "windows")
+    settings = replace(loaded.config.settings(), markets=(replace(market, families=("t3.medium",)),))
+    assert "does not name t3" in allowed_cover(key, BOOK, settings).elsewhere
+    plan = replace(key, option=PurchaseOption.INSTANCE_SAVINGS_PLAN)
+    assert allowed_cover(plan, BOOK, settings).shape.name == "t3.medium"
 
 
 @pytest.mark.slow

@@ -103,7 +103,7 @@ def market_of(loaded: Loaded, kind: MachineKind) -> MarketSection | None:
     base = next((s for s in sections if _within(s, kind)), MarketSection(provider=kind.provider))
     own = {
         "regions": (kind.region,),
-        "families": (kind.family,),
+        "families": (kind.family if kind.sizes_share else kind.label,),
         "architectures": (kind.arch,),
         "vcpus": kind.vcpus or "auto",
         "os": kind.os,
@@ -154,7 +154,7 @@ def _covered(section: OwnedSection, basis: BillBasis) -> list[KindUse]:
 def _within(section: MarketSection, kind: MachineKind) -> bool:
     families = section.families
     return (not section.regions or kind.region in section.regions) and (
-        not families or any(fnmatchcase(kind.family, pattern) for pattern in families)
+        not families or kind.label in families or any(fnmatchcase(kind.family, pattern) for pattern in families)
     )
 
 
