@@ -166,6 +166,7 @@ def _kind_plan(basis: BillBasis, use: KindUse, now: datetime, beside: Beside) ->
         covered / float(use.cores.sum()),
         history_hours=bill.hours - since,
         said=tuple(_said(basis, use, since)),
+        gib_per_vcpu=use.usual.memory_gib / use.usual.vcpus,
     )
     if basis.found.has_ended(use):
         recent = format_span(basis.found.recent_hours * SECONDS_PER_HOUR)
