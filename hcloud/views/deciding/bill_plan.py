@@ -60,7 +60,7 @@ def headline(made: BillPlan) -> str:
 
 def _about(made: BillPlan) -> Iterator[str]:
     files = f" in {counted(made.files, 'file')}" if made.files > 1 else ""
-    step = "daily rows" if made.daily else "hourly rows"
+    step = "rows of a day or more" if made.daily else "hourly rows"
     yield (
         f"{made.name} ({made.format}): {counted(made.rows, 'row')}{files}, from {made.start:%Y-%m-%d} on "
         f"{format_span(made.hours * 3600)}, {step} · {format_money(made.total, 2)} in all"
@@ -160,8 +160,8 @@ def _notes(made: BillPlan) -> Iterator[str]:
     worst = sum((kind.at_worst for kind in made.kinds), Decimal(0))
     if made.daily and made.planned:
         yield (
-            "the bill has daily rows, spread evenly over their hours: had each day's use fallen into one hour, the "
-            f"plan would cost up to {format_money(worst)}/month more"
+            "the bill has rows of a day or more, spread evenly over their hours: had each day's use fallen into one "
+            f"hour, the plan would cost up to {format_money(worst)}/month more"
         )
 
 

@@ -65,7 +65,10 @@ def bill_figures(figures: BillFigures) -> Figures:
     missing = int(missing_hours(in_use(bill), bill.gap_days).sum())
     rows = [
         ("format", f"{bill.format}, {counted(bill.files, 'file')}"),
-        ("period", f"{bill.start:%Y-%m-%d %H:%M} UTC, {bill.hours:,} hours" + (", in daily rows" * bill.daily)),
+        (
+            "period",
+            f"{bill.start:%Y-%m-%d %H:%M} UTC, {bill.hours:,} hours" + (", in rows of a day or more" * bill.daily),
+        ),
         ("total", f"{exact_money(bill.total)} in {counted(bill.rows, 'row')}"),
         *_ran(bill, max(bill.hours - missing, 1)),
     ]

@@ -329,6 +329,14 @@ def test_a_list_cost_of_nothing_beside_lines_that_have_one_is_not_known_either(t
     assert figures_of(read_bill(written(rows, tmp_path / "report.csv"))).usage.list_cost is None
 
 
+def test_rows_of_a_month_are_not_told_as_those_of_a_day(tmp_path: Path) -> None:
+    """What a plan says of uneven days does not hold for them."""
+    rows = [of_report("Usage", line_item_usage_end_date=f"2026-{end} 00:00:00") for end in ("10-02", "11-01")]
+    bill = read_bill(written(rows, tmp_path / "report.csv"))
+    assert bill.daily
+    assert [rows for said, rows in bill.said.items() if said.startswith("lines of more than")] == [2, 1]
+
+
 def test_coverage_by_hours_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = [of_report("Usage", cost="0.096"), of_report("DiscountedUsage", **RESERVED)]
     assert run(["workload", "show", str(written(rows, tmp_path / "report.csv"))]) == 0
