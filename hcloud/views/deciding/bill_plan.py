@@ -11,11 +11,12 @@ from hcloud.model.plans.bill_plan import BillPlan, KindPlan
 from hcloud.model.plans.held import said_days
 from hcloud.units import cents, counted, format_figure, format_money, format_span, plain
 from hcloud.views.charts import figure
+from hcloud.views.comment import LONGEST_LINE
 from hcloud.views.console import Terminal
 from hcloud.views.deciding.plan_tables import SHORT
-from hcloud.views.escaped import Written, csv_document
+from hcloud.views.escaped import BLANK, Written, csv_document, md
 from hcloud.views.lines import point
-from hcloud.views.markdown import markdown
+from hcloud.views.markdown import markdown, warned
 from hcloud.views.page.bars import BarRow, Bars, bar_picture
 from hcloud.views.page.parts import KeyFigure, Page, PageSection
 from hcloud.views.tables import Figures
@@ -187,7 +188,9 @@ def _ends(made: BillPlan) -> Iterator[str]:
 
 def bill_markdown(made: BillPlan) -> Written:
     """The same for a pull request or a ticket."""
-    return markdown(_sections(made))
+    return markdown(
+        _sections(made), (md("**{}**", headline(made), longest=LONGEST_LINE), BLANK, *warned(made.warnings))
+    )
 
 
 def bill_page(made: BillPlan) -> Page:

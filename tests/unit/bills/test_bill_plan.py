@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from functools import cache
+from html import unescape
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -33,7 +34,7 @@ from hcloud.usecases.live.ground import LiveGround
 from hcloud.usecases.live.held import bought_since, with_held
 from hcloud.usecases.workloads.billed import by_kinds
 from hcloud.views.console import Terminal
-from hcloud.views.deciding.bill_plan import show_bill_plan
+from hcloud.views.deciding.bill_plan import bill_markdown, headline, show_bill_plan
 
 HOURS = 24 * 61
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
@@ -705,6 +706,10 @@ def test_a_bill_too_short_to_buy_from_says_so_first() -> None:
     assert any("what is bought is for 2 accounts together" in text for text in rest)
     assert "is too short for commitments" in first
     assert not any("too short" in text for text in rest)
+    # Markdown had neither what it saves nor any warning
+    told = unescape(str(bill_markdown(made))).replace("\u2060", "")
+    for text in (headline(made), *made.warnings):
+        assert " ".join(text.split()) in told
 
 
 @pytest.mark.slow
