@@ -113,7 +113,8 @@ class BilledCommitment:
     and then ``paid`` may be what it covered alone);
     ``covered_list_cost`` what that usage costs at public on-demand prices. ``hours`` are those of the bill that it was
     paid for, without those of days that are missing there, ``covered`` is what lines that name it used (None: no line
-    of use names it), and ``first`` and ``last`` are when its first line begins and its last one ends.
+    of use names it), and ``first`` and ``last`` are when its first line begins and its last one ends. ``net`` is what
+    a dollar of ``paid`` costs after discounts, where these are not taken off it.
     """
 
     id: str
@@ -137,6 +138,12 @@ class BilledCommitment:
     covered: Mapping[UsageKind, CoveredUse] | None = None
     first: datetime | None = None
     last: datetime | None = None
+    net: Decimal = Decimal(1)
+
+    @property
+    def unused(self) -> Decimal:
+        """What was paid for the part of it that covered nothing, as far as the bill says."""
+        return Decimal(0) if self.used is None else (self.paid - self.used) * self.net
 
     @property
     def utilisation(self) -> Decimal | None:

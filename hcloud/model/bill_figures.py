@@ -97,7 +97,7 @@ class BillFigures:
     @property
     def unused(self) -> Decimal:
         """What was paid for commitments that covered nothing."""
-        return sum((c.paid - c.used for c in self.commitments if c.used is not None), NOTHING)
+        return sum((c.unused for c in self.commitments), NOTHING)
 
     @property
     def is_without_amortised(self) -> bool:

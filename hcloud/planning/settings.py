@@ -6,17 +6,19 @@ import math
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
+from fnmatch import fnmatchcase
 
-from hcloud.model.catalog import USUAL_PROVIDER, Payment, Provider, PurchaseOption
+from hcloud.catalog.shapes import family_of
+from hcloud.model.catalog import USUAL_PROVIDER, InstanceType, Payment, Provider, PurchaseOption
 from hcloud.model.plans.held import FIRST_WEEKS
 from hcloud.units import HOURS_PER_YEAR
 
 
 @dataclass(frozen=True, slots=True)
 class Market:
-    """Which offers of one provider are allowed. ``families`` are shell patterns, empty for every current family that is
-    neither burstable nor flex; ``vcpus`` is the size of one instance, 0 for all sizes; ``gpus`` says whether types with
-    GPUs count too; so many vCPUs: those alone that have these for each GPU."""
+    """Which offers of one provider are allowed. ``families`` are shell patterns, or names of single types, empty for
+    every current family that is neither burstable nor flex; ``vcpus`` is the size of one instance, 0 for all sizes;
+    ``gpus`` says whether types with GPUs count too; so many vCPUs: those alone that have these for each GPU."""
 
     provider: Provider = USUAL_PROVIDER
     regions: tuple[str, ...] = ("us-east-1",)
@@ -29,6 +31,15 @@ class Market:
     terms: tuple[int, ...] = (1, 3)
     payments: tuple[Payment, ...] = (Payment.NONE, Payment.PARTIAL, Payment.ALL)
     gpus: bool | Decimal = False
+
+    def names(self, shape: InstanceType, *, any_size: bool = False) -> bool:
+        """Whether its families name a type, or (``any_size``) another size of it; all are named by none."""
+        return not self.families or any(
+            fnmatchcase(shape.family, name)
+            or shape.name == name
+            or (any_size and family_of(self.provider, name) == shape.family)
+            for name in self.families
+        )
 
 
 LARGE_VCPUS = 16

@@ -43,9 +43,9 @@ def warned(warnings: Sequence[str]) -> list[Markdown]:
     return [*told, BLANK] if told else []
 
 
-def markdown(sections: Sequence[PageSection]) -> Written:
-    """Sections, one below the other."""
-    lines: list[Markdown] = []
+def markdown(sections: Sequence[PageSection], first: Iterable[Markdown] = ()) -> Written:
+    """Sections, one below the other, and ``first`` what stands before all else."""
+    lines = list(first)
     for section in sections:
         lines += [md("## {}", item(section.heading)), BLANK]
         for words in section.words:

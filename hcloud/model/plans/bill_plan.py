@@ -11,6 +11,8 @@ from hcloud.model.catalog import Payment, Provider, PurchaseOption
 from hcloud.model.plans.held import begun_later, held_now, most_held
 from hcloud.model.plans.plan import OWNED, MixLine, Plan
 
+_VCPUS = Decimal("0.0001")
+
 
 @dataclass(frozen=True, slots=True)
 class KindPlan:
@@ -22,7 +24,8 @@ class KindPlan:
     much more ``after`` may be because a daily bill does not say in which hours machines ran. ``history_hours`` are the
     hours that it was planned from, and ``said`` what a user should know of them. Where commitments float between kinds,
     ``together`` is ``now``, what the plan saves (of other kinds too), and the vCPUs that such commitments cover, by all
-    kinds together; the plan's own figures divide such commitments in fixed shares.
+    kinds together; the plan's own figures divide such commitments in fixed shares. Of a type with less than
+    ``gib_per_vcpu``, which its machines have (small T types), several are one of them.
     """
 
     name: str
@@ -39,6 +42,7 @@ class KindPlan:
     at_worst: Decimal = Decimal(0)
     said: tuple[str, ...] = ()
     together: tuple[Decimal, Decimal, Decimal] | None = None
+    gib_per_vcpu: Decimal = Decimal(0)
 
     @property
     def now(self) -> Decimal:
@@ -69,13 +73,17 @@ class KindPlan:
         """vCPUs of the commitments that are held."""
         owned = [line for line in (self.plan.mix if self.plan else ()) if line.address.startswith(OWNED)]
         if self.together is None:
-            return sum((line.vcpus for line in owned), Decimal(0))
-        return sum((line.vcpus for line in owned if not line.option.floats), self.together[2])
+            return sum(map(self._vcpus, owned), Decimal(0))
+        return sum((self._vcpus(line) for line in owned if not line.option.floats), self.together[2])
 
     @property
     def bought_vcpus(self) -> Decimal:
         """vCPUs of the commitments to buy, the most at one time."""
-        return most_held(self.purchases, lambda line: line.vcpus)
+        return most_held(self.purchases, self._vcpus)
+
+    def _vcpus(self, line: MixLine) -> Decimal:
+        by_memory = line.memory_gib / self.gib_per_vcpu if self.gib_per_vcpu else line.vcpus
+        return min(line.vcpus, by_memory.quantize(_VCPUS))
 
 
 @dataclass(frozen=True, slots=True)

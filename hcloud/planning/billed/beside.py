@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 
-from hcloud.model.catalog import OfferKey, special_in
+from hcloud.model.catalog import OfferKey, PurchaseOption, special_in
 from hcloud.model.plans.plan import BesideKind
 from hcloud.planning.billed.held import HeldShares
 from hcloud.planning.billed.kinds import MachineKind
@@ -15,15 +16,19 @@ from hcloud.units import rate
 
 
 def beside_kind(
-    kind: MachineKind, held: HeldShares, bought: Mapping[MachineKind, Sequence[Holding]], end: datetime
+    kind: MachineKind, held: HeldShares, bought: Mapping[MachineKind, Sequence[Holding]], end: datetime, now: datetime
 ) -> Iterator[BesideKind]:
     """What is ``held`` by others than a kind before the ``end`` of the bill, and ``bought`` for them, where it may
-    stand in for what the kind buys. Of what floats the others have what the kind has not: Fargate and Lambda too."""
-    mine = held.by_kind.get(kind, ())
-    for option, dollars in held.floating.items():
-        own = sum((o.offer.effective_hourly * o.count for o in mine if o.offer.key.option is option), Decimal(0))
-        if dollars > own:
-            yield BesideKind(option, "", rate(dollars - own), to_buy=False, bill_end=end)
+    stand in for what the kind buys. Of what floats the others have what the kind has not: Fargate and Lambda too; of
+    what is owned since the bill also what began before ``now``."""
+    own: dict[PurchaseOption, Decimal] = defaultdict(Decimal)
+    for one in held.by_kind.get(kind, ()):
+        own[one.offer.key.option] += one.offer.effective_hourly * one.count
+    for (option, is_since), dollars in sorted(held.floating.items(), key=lambda of: of[0][1]):
+        mine = min(own[option], dollars)
+        own[option] -= mine
+        if dollars > mine:
+            yield BesideKind(option, "", rate(dollars - mine), to_buy=False, bill_end=now if is_since else end)
     for other, owned in held.by_kind.items():
         for one in owned:
             if other != kind and _is_near(one.offer.key, kind) and not one.offer.key.option.floats:

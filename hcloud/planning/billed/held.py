@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from itertools import pairwise
@@ -37,7 +37,7 @@ class HeldRule:
     """When plans begin, and the day at whose beginning commitments end whose end a bill does not say (None: not within
     the horizon, so that nothing is bought twice); ``recent_hours`` at the end of the bill say what still runs, and all
     that is planned for of kinds whose use fell below the part ``shrunk``; ``floating`` are the types, with their place
-    and system, for which commitments that float are sold (None: all)."""
+    and system, for which commitments that float are sold (None: all), ``offers`` at which price."""
 
     now: datetime
     until: date | None
@@ -46,6 +46,7 @@ class HeldRule:
     bill_end: datetime | None = None
     shrunk: float = 0.0
     floating: frozenset[tuple[str, ...]] | None = None
+    offers: Mapping[OfferKey, Offer] = field(default_factory=dict)
 
     def has_stopped(self, held: BilledCommitment, others: Iterable[BilledCommitment]) -> bool:
         """Whether one whose end a bill does not say has no lines any more: none in its recent part, or for a day where
@@ -56,6 +57,10 @@ class HeldRule:
         if silent >= timedelta(hours=self.recent_hours):
             return True
         return silent > A_DAY and any(_follows(other, held) for other in others)
+
+    def is_since(self, held: BilledCommitment) -> bool:
+        """Whether it began when the bill ended, or later."""
+        return held.start is not None and self.bill_end is not None and held.start >= self.bill_end
 
     def running(self, use: KindUse) -> Floats:
         """The vCPUs of a kind in each hour of the bill, as they are planned for."""
@@ -69,6 +74,14 @@ class HeldRule:
         kind = use.kind
         place = (kind.provider, kind.region, use.usual.name, kind.os, kind.tenancy)
         return self.floating is None or place in self.floating
+
+    def sold(self, held: BilledCommitment, uses: Iterable[KindUse]) -> Iterator[tuple[MachineKind, float]]:
+        """What a vCPU of each of these kinds takes of a commitment as it is sold today, in dollars an hour."""
+        for use in uses if held.term_years and held.payment else ():
+            kind, terms = use.kind, (held.option, held.term_years or 0, held.payment or Payment.NONE)
+            key = OfferKey(kind.provider, kind.region, use.usual.name, *terms, kind.os, kind.tenancy)
+            if (offer := self.offers.get(key)) is not None:
+                yield kind, float(offer.effective_hourly / use.usual.vcpus)
 
     def hours_left(self, held: BilledCommitment) -> int:
         """How many hours it still holds."""
@@ -86,14 +99,14 @@ class HeldRule:
 class HeldShares:
     """What is held of each kind, the commitments of which nothing could be made, each with the reason, those without an
     end, those that ended by what the bill has of them, with the last day of it, and those that float, as a whole, and
-    their dollars an hour by option, with what covers Fargate and Lambda."""
+    their dollars an hour by option, with what covers Fargate and Lambda, those apart that began at its end or later."""
 
     by_kind: Mapping[MachineKind, tuple[Owned, ...]]
     unused: Mapping[str, str]
     endless: tuple[str, ...]
     stopped: Mapping[str, datetime] = field(default_factory=dict)
     pools: tuple[HeldPool, ...] = ()
-    floating: Mapping[PurchaseOption, Decimal] = field(default_factory=dict)
+    floating: Mapping[tuple[PurchaseOption, bool], Decimal] = field(default_factory=dict)
 
 
 def held_of(bill: Bill, kinds: Sequence[KindUse], types: Types, rule: HeldRule) -> HeldShares:
@@ -103,14 +116,14 @@ def held_of(bill: Bill, kinds: Sequence[KindUse], types: Types, rule: HeldRule) 
     Reserved instances and the like count as the bill says. What is bought in dollars, and whatever else the bill does
     not count, holds as much as its dollars covered in the mean, those that were not used included; dollars that were
     used for what is not among the kinds (Fargate, Lambda) are left out. What floats over families is divided hour by
-    hour (:mod:`hcloud.planning.billed.floating`). Its price is what the bill amortises: sunk, and the same for every
-    alternative.
+    hour (:mod:`hcloud.planning.billed.floating`), where nothing was used of it at today's rates. Its price is what the
+    bill amortises: sunk, and the same for every alternative.
     """
     shares: dict[MachineKind, list[Owned]] = defaultdict(list)
     unused: dict[str, str] = {}
     endless, pools = [], []
     known: KnownVcpus = {}
-    floating: dict[PurchaseOption, Decimal] = defaultdict(Decimal)
+    floating: dict[tuple[PurchaseOption, bool], Decimal] = defaultdict(Decimal)
     stopped = {c.id: c.last for c in bill.commitments if c.last and rule.has_stopped(c, bill.commitments)}
     for held in sorted(bill.commitments, key=lambda c: (c.option in FLOATING, -rule.hours_left(c))):
         if held.id in stopped:
@@ -118,13 +131,16 @@ def held_of(bill: Bill, kinds: Sequence[KindUse], types: Types, rule: HeldRule) 
         left = rule.hours_left(held)
         parts = list(_parts(held, bill, kinds, types)) if left else []
         if held.option in FLOATING and left:
-            floating[held.option] += held.paid / _hours_held(held, bill)
+            floating[held.option, rule.is_since(held)] += held.paid / _hours_held(held, bill)
             own = {part.use.kind for part in parts}
             fitting = [use for use in kinds if _covers(held, use.kind) and use.recent(rule.recent_hours)]
             fitting = [use for use in fitting if use.kind in own or rule.is_covered(use)]
             phases = _phases(shares, min(left, rule.horizon_hours))
             running = [(until, _running(kinds, shares, rule, begin, known)) for begin, until in phases]
+            sold = {} if held.used != 0 else dict(rule.sold(held, fitting))
+            parts = [] if sold else parts
             pool = pool_of(held, parts, fitting, (0.0, 0.0) if parts else _free(held, bill), left)
+            pool = replace(pool, rates={**pool.rates, **sold}) if pool else None
             pools += [pool] if pool else []
             parts = list(flowing(pool, fitting, running)) if pool else []
         parts = [part for part in parts if part.use.recent(rule.recent_hours)]
@@ -268,6 +284,8 @@ def _free(held: BilledCommitment, bill: Bill) -> tuple[float, float]:
 def _why_unused(held: BilledCommitment, kinds: Sequence[KindUse]) -> str:
     if _is_unknown(held):
         return "it covered nothing, and the bill does not say what it is for"
+    if held.option in FLOATING and not held.used:
+        return "no machine that it may cover is planned"
     if held.used and not any(use.covered_vcpu_hours(held.option) for use in kinds if _covers(held, use.kind)):
         return "it covers what is not planned here"
     return "no machine that it covered runs any more"

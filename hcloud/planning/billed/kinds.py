@@ -39,6 +39,11 @@ class MachineKind:
     vcpus: int = 0
 
     @property
+    def sizes_share(self) -> bool:
+        """Whether a reserved instance of another size covers it: else it is of the one type of its label."""
+        return sizes_share(self.provider, self.os, self.tenancy, self.family)
+
+    @property
     def name(self) -> str:
         """How users name it: provider, region and label, with system and tenancy where they are not the usual ones."""
         special = [x for x, usual in ((self.os, "linux"), (self.tenancy, "shared")) if x != usual]

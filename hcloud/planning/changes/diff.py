@@ -36,7 +36,7 @@ line  desired  recorded              told                             change
                                      another lineage
 26    N        N                     stopped                          nothing: they count; a note
 27    any      some                  live, in an unknown state        nothing: they count; refusal *unseen*
-28    $        --                    fewer commitments held           ``$`` shown; never done by apply
+28    $        --                    --                               ``$`` shown; never done by apply
 ====  =======  ====================  ===============================  =============================================
 
 Of too many machines those go first that are not remembered, then whose type is preferred least, then whose zone is,
@@ -54,28 +54,27 @@ from decimal import Decimal
 from hcloud.model.catalog import PurchaseOption
 from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.holdings.change import Action, Bar, Base, Change, ChangeSet, How, Observed, Refusal, Slot
-from hcloud.model.holdings.live import Commitment, CommitmentOrder, Launch, MachineState
+from hcloud.model.holdings.live import Launch, MachineState
 from hcloud.model.holdings.state import Deed, Operating
+from hcloud.model.plans.plan import MixLine
 from hcloud.planning.changes.digest import observed_digest, signed
 from hcloud.planning.changes.standing import Standing, open_launches, standing, still_there
-from hcloud.units import counted
+from hcloud.units import counted, rate
 
 NOTHING = Decimal(0)
 PENDING_LIMIT = timedelta(minutes=10)  # ours
-_HELD = ("active", "pending", "queued")
 
 
 @dataclass(frozen=True, slots=True)
 class DiffInputs:
     """What else changes depend on. ``rate`` tells dollars an hour of what may stand and is in no slot; ``beside``
-    says that another state of the same project is meant to be; ``wanted`` are the commitments that should be held, and
-    ``held`` those that are; ``operating`` is how it is run; ``free`` says why nothing has a price here, for the notes;
+    says that another state of the same project is meant to be; ``wanted`` are the purchases of a plan, which has
+    used up what is held; ``operating`` is how it is run; ``free`` says why nothing has a price here, for the notes;
     ``said`` are further notes; ``leaves`` is why machines end that no slot is for."""
 
     rate: Callable[[str, PurchaseOption], Decimal | None] = lambda *_: None
     beside: bool = False
-    wanted: tuple[CommitmentOrder, ...] = ()
-    held: tuple[Commitment, ...] = ()
+    wanted: tuple[MixLine, ...] = ()
     operating: Operating | None = None
     free: str = ""
     said: tuple[str, ...] = ()
@@ -360,24 +359,17 @@ def _asked_before(observed: Observed) -> Iterator[str]:
 
 def _commitments(draft: _Draft) -> None:
     """Line 28."""
-    for order in draft.terms.wanted:
-        alike = [
-            c
-            for c in draft.terms.held
-            if (c.option, c.instance_type, c.term_years) == (order.option, order.instance_type, order.term_years)
-            and c.state in _HELD
-        ]
-        missing = order.count - sum(c.count for c in alike)
-        short = (order.dollars_per_hour or NOTHING) - sum((c.hourly for c in alike), NOTHING)
-        if (short <= 0) if order.option.is_spend_based else (missing <= 0):
-            continue
-        what = f"${short:f} an hour" if order.option.is_spend_based else f"{missing}"
-        cloud = CLOUDS.get(draft.observed.scope.cloud)
-        way = "buy it in the console" if cloud and cloud.is_by_hand(order.option, "") else "'hcloud commit' buys"
-        reason = f"{what} of {order.term_years}-year {order.option.in_words} not purchased yet ({way})"
-        count = 0 if order.option.is_spend_based else missing
+    for line in draft.terms.wanted:
+        spends = line.option.is_spend_based
+        what = f"${rate(line.hourly_held):f} an hour" if spends else f"{line.count}"
+        bound = line.option.bound_to(line.special).replace("/", " ")
+        by_hand = CLOUDS[line.provider].is_by_hand(line.option, line.special)
+        way = "buy it in the console" if by_hand else "'hcloud commit' buys"
+        named = f"{line.term_years}-year {line.option.in_words}{' of' if bound else ''}{bound}"
+        reason = f"{what} of {named} not purchased yet ({way})"
+        count = 0 if spends else int(line.count)
         draft.changes.append(
-            Change(Action.COMMIT, How.SHOW, str(order.option), order.instance_type, count, NOTHING, reason)
+            Change(Action.COMMIT, How.SHOW, str(line.option), line.instance_type, count, NOTHING, reason)
         )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
 
 from hcloud.catalog.book import PriceBook
 from hcloud.catalog.flexibility import covers_all_sizes
@@ -71,7 +70,7 @@ def _add_market(key: OfferKey) -> str:
 
 def _why_not_used(key: OfferKey, shape: InstanceType, market: Market) -> str:
     """Why a market keeps machines of a commitment's family, or of the one size that it is bound to, out of a plan."""
-    if market.families and not any(fnmatchcase(shape.family, pattern) for pattern in market.families):
+    if not market.names(shape, any_size=covers_all_sizes(key, shape.family)):
         return f"markets.families does not name {shape.family}: add it"
     if shape.arch not in market.architectures:
         return f"markets.architectures does not name {shape.arch}: add it"
@@ -88,7 +87,7 @@ def _why_not_used(key: OfferKey, shape: InstanceType, market: Market) -> str:
 def _is_allowed(key: OfferKey, shape: InstanceType, markets: Sequence[Market]) -> bool:
     """Whether a plan may run the very type, where and as it was bought."""
     here = (m for m in markets if m.provider == key.provider and key.region in m.regions)
-    able = (m for m in here if not (_why_not_used(key, shape, m) or other_gpus(shape, m)))
+    able = (m for m in here if m.names(shape) and not (_why_not_used(key, shape, m) or other_gpus(shape, m)))
     return any(_key(key, shape, key.region, m) == key for m in able)
 
 

@@ -113,7 +113,7 @@ def _check_names(book: PriceBook, market: Market) -> None:
             raise UsageError(f"{market.provider}: sells no {option}; markets.options may name {listed}")
     known = {t.family for (p, _), t in book.types.items() if p == market.provider}
     for pattern in market.families:
-        if not any(fnmatchcase(family, pattern) for family in known):
+        if (market.provider, pattern) not in book.types and not any(fnmatchcase(family, pattern) for family in known):
             close = get_close_matches(pattern.split(".")[0], known, n=1)
             hint = f"did you mean {close[0]}? the size goes into markets.vcpus" if close else ""
             raise UsageError(
@@ -133,10 +133,7 @@ def _shapes(book: PriceBook, market: Market) -> Iterator[InstanceType]:
             continue
         if market.vcpus and shape.vcpus != market.vcpus:
             continue
-        if market.families:
-            if any(fnmatchcase(shape.family, pattern) for pattern in market.families):
-                yield shape
-        elif shape.current:
+        if market.names(shape) and (market.families or shape.current):
             yield shape
 
 

@@ -97,7 +97,8 @@ class BillSums:
         """The first hour of any line, and the end of the last one that is no longer than a day."""
         self.since = NEVER
         """The hour at which the first month begins that is billed; -1 where a file does not say it."""
-        self.spread_rows = 0
+        self.spread_rows = self.long_rows = 0
+        """Of more than an hour, and of more than a day."""
 
     def take(self, form: BillFormat, cells: Cells, check: Callable[[Texts], None]) -> None:
         """Add a batch; ``check`` refuses lines that cannot be added, by their texts. PlaceError for a bad cell."""
@@ -192,6 +193,7 @@ class BillSums:
                     int(rows[0]), "start", "lies years from other lines", "a bill of twelve years"
                 ) from None
         self.spread_rows += int(np.count_nonzero(span > 1))
+        self.long_rows += int(np.count_nonzero(span > _DAY))
         if cells.single is None:
             return
         sure = (span == _DAY) & (np.abs(hours - _DAY) < _NEARLY) & (cells.single if whole else cells.single[rows])

@@ -72,7 +72,15 @@ def _commitment(of: list[LineTotal], priced: PricedLines, hours: BillHours, off:
         covered=_covered_by(covered, priced) or None,
         first=_hour(min(t.first for t in of)),
         last=_hour(max(t.last for t in of)),
+        net=_net(covered, priced),
     )
+
+
+def _net(covered: list[LineTotal], priced: PricedLines) -> Decimal:
+    """What a dollar of a commitment costs after discounts: by what it covered, where that is said before and after."""
+    both = [t for t in covered if t.line.use and t.line.paid_by not in t.line.use and has(t, (t.line.paid_by,))]
+    gross = sum((priced.of([t], *t.line.use) for t in both), Decimal(0))
+    return (priced.paid(both) / gross).quantize(_RATE) if gross > 0 else Decimal(1)
 
 
 def _are_listed(covered: list[LineTotal]) -> bool:

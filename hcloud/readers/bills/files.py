@@ -11,6 +11,7 @@ from hcloud.errors import FileError, InputError
 from hcloud.model.files import no_such_file
 from hcloud.model.json_text import parsed
 from hcloud.readers.bills.formats import FORMATS
+from hcloud.readers.bills.formats.summaries import refuse_summary
 from hcloud.readers.bills.lines import BillFormat, plain
 from hcloud.readers.bills.tables import schema_names
 from hcloud.readers.workloads.source import HEAD_BYTES, ZIP, TraceFile, open_members, open_source
@@ -56,20 +57,35 @@ def sources_of(path: Path) -> list[TraceFile]:
 
 def format_of(source: TraceFile) -> tuple[BillFormat, str] | None:
     """The format of a file and its name by the columns it has; None where it is none that is known."""
+    names = _columns(source)
+    return next(((form, form.label(names)) for form in FORMATS if any(mark <= names for mark in form.marks)), None)
+
+
+def _columns(source: TraceFile) -> frozenset[str]:
+    """The columns of a file; none where it has no header."""
     try:
-        names = frozenset(plain(name) for name in schema_names(source).names)
+        return frozenset(plain(name) for name in schema_names(source).names)
     except InputError:
         if source.head.startswith(b"PAR1"):
             raise
-        return None
-    return next(((form, form.label(names)) for form in FORMATS if any(mark <= names for mark in form.marks)), None)
+        return frozenset()
+
+
+def check_known(source: TraceFile) -> tuple[BillFormat, str]:
+    """The format of a file that is named; InputError for one that is no bill."""
+    if (known := format_of(source)) is None:
+        refuse_summary(source.name, _columns(source))
+        raise InputError(f"{source.name}: is no bill that is known", hint=HINT)
+    return known
 
 
 def is_bill(path: Path) -> str | None:
     """The name of a bill's format, by the content of a file or of those in a folder; None for what is no bill. Reads
-    the head of a file at most."""
+    the head of a file at most. InputError for a table of sums that a console offers in place of a bill."""
     if not path.is_dir():
-        return _named(path)
+        if (named := _named(path)) is None and path.is_file():
+            refuse_summary(str(path), _columns(open_source(path)))
+        return named
     candidates = islice(_candidates(path), _LOOKED_AT)
     return next((name for name in map(_named, candidates) if name is not None), None)
 

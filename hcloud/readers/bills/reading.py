@@ -16,7 +16,7 @@ from hcloud.model.bill import Bill
 from hcloud.model.catalog import Provider
 from hcloud.readers.bills.adding import BillSums
 from hcloud.readers.bills.cells import Cells, cells_of
-from hcloud.readers.bills.files import HINT, Delivery, delivery, format_of, is_bill
+from hcloud.readers.bills.files import Delivery, check_known, delivery, is_bill
 from hcloud.readers.bills.lines import BillFormat, PlaceError, Texts
 from hcloud.readers.bills.options import CURRENCY, BillOptions
 from hcloud.readers.bills.priced import PricedLines
@@ -41,7 +41,7 @@ def read_bill(path: Path, options: BillOptions | None = None, progress: Progress
         raise _as_of_folder(error, path, found) from error
     seen = SeenLines(sum(file.source.size for file in files), priced=_are_priced(files))
     read = _BillRead(rates).of(files, seen, progress)
-    if [file for file in files if file.drop_zero_costs()]:
+    if [file for file in files if file.drop_zero_costs(files)]:
         read = _BillRead(rates).of(files, None, progress)
     if shared := seen.shared():
         if seen.sampled:
@@ -70,10 +70,7 @@ def _opened(found: Delivery) -> list[BillFile]:
     """The files, each once; of several exports that which says most first."""
     files = list[BillFile]()
     for source in found.files:
-        known = format_of(source)
-        if known is None:
-            raise InputError(f"{source.name}: is no bill that is known", hint=HINT)
-        file = opened(source, *known, told_apart=len(found.files) > 1)
+        file = opened(source, *check_known(source), told_apart=len(found.files) > 1)
         if not _is_twice(file, files, found):
             files.append(file)
     return sorted(files, key=lambda file: rank(file.label))
@@ -143,6 +140,7 @@ class _BillRead:
                 if not batch.num_rows:
                     continue
                 cells = cells_of(file.form, batch)
+                file.since = min(file.since or cells.since, cells.since)
                 if seen is not None:
                     seen.take(file.name, batch, cells.start, cells.span)
                 self._add(file, batch, cells, several=several)

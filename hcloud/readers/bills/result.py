@@ -49,7 +49,8 @@ def bill_of(sums: BillSums, origin: BillOrigin, said: Mapping[str, int]) -> Bill
     priced = PricedLines(origin.rates)
     hours = BillHours(sums, origin.gap_days, finished=origin.finished)
     kinds = _by_kind(sums, hours)
-    off = TakenOff(sums.totals, priced)
+    there = [total for total in sums.totals if hours.has(total)]
+    off = TakenOff(there, priced)
     usage = tuple(_usage(kind, kinds[kind], hours, priced, off) for kind in sorted(kinds))
     without = lacking(sums.totals, slashes="legacy" in origin.format)
     return Bill(
@@ -60,7 +61,7 @@ def bill_of(sums: BillSums, origin: BillOrigin, said: Mapping[str, int]) -> Bill
         hours=hours.count,
         daily=hours.daily,
         usage=usage,
-        commitments=commitments_of(sums.totals, priced, hours, off),
+        commitments=commitments_of(there, priced, hours, off),
         lines=_lines(sums.totals, priced),
         files=origin.files,
         repaired={_CORRECTED: hours.corrected} if hours.corrected else {},
@@ -168,17 +169,24 @@ def _said(sums: BillSums, hours: BillHours) -> dict[str, int]:
         names = sorted(unpriced, key=lambda name: (-unpriced[name], name))
         told = f"lines of types that the bundled price tables do not have: {some_of(names, _NAMED)}"
         said[told] = sum(unpriced.values())
-    if hours.spread:
-        told = "lines of more than an hour, spread evenly over their hours"
-        said[told] = sums.spread_rows
     if hours.early:
-        said["hours before the first billed month (corrections: their dollars count, their hours do not)"] = hours.early
+        said["hours before the first billed month (late or corrected: their dollars count alone)"] = hours.early
     apart = [t for t in sums.totals if t.line.kind is LineKind.DISCOUNT and t.line.usage is None]
     if any(t.money.get("cost") for t in apart):
         told = "lines of discounts (in the total alone: what usage paid and saved is before them)"
         said[told] = sum(t.rows for t in apart)
-    said.update(_said_of_commitments(sums, hours))
-    return said
+    return said | _said_of_long(sums) | _said_of_commitments(sums, hours)
+
+
+def _said_of_long(sums: BillSums) -> dict[str, int]:
+    """What is done with lines of more than an hour."""
+    said = {
+        "lines of more than an hour, spread evenly over their hours": sums.spread_rows,
+        "lines of more than a day: which days were busy is not known, nor what that costs (export by day)": (
+            sums.long_rows
+        ),
+    }
+    return {told: rows for told, rows in said.items() if rows}
 
 
 def _said_of_lists(sums: BillSums, usage: Iterable[BilledUsage]) -> dict[str, int]:

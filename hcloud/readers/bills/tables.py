@@ -66,6 +66,8 @@ class BillFile:
     share: float = 0.0
     digest: str = ""
     said: dict[str, int] = field(default_factory=dict)
+    since: int = 0
+    """The hour at which its first month begins that is billed; 0 before it is read, -1 where it does not say it."""
     stated: dict[str, int] = field(default_factory=dict)
     """What columns of costs, before and after discounts, say (see :func:`_stated`), by role."""
 
@@ -79,10 +81,15 @@ class BillFile:
         """How its lines are stored."""
         return {JSON: "json", "": "parquet"}.get(self.delimiter, "csv")
 
-    def drop_zero_costs(self) -> bool:
-        """Read no costs after discounts any more where all are 0 and those before discounts are not: an export or a
-        table has filled in what it does not know. Whether there were such."""
-        dropped = [role for role, of in _net(self).items() if (self._said(role), self._said(of)) == (_ZERO, _FILLED)]
+    def drop_zero_costs(self, files: Iterable[BillFile]) -> bool:
+        """Read no costs after discounts any more where all are 0 in the ``files`` of the same first month and those
+        before discounts are not: an export or a table has filled in what it does not know. Whether there were such."""
+        parts = [file for file in files if file is self or file.since == self.since > 0]
+        dropped = [
+            role
+            for role, of in _net(self).items()
+            if (max(part._said(role) for part in parts), self._said(of)) == (_ZERO, _FILLED)
+        ]
         for role in dropped:
             told = f"files whose column {self.names[role]} is 0 throughout: costs are taken before discounts"
             self.said[told] = 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
@@ -10,11 +9,10 @@ from functools import partial
 
 from hcloud.errors import UsageError
 from hcloud.model.holdings.change import ChangeSet
-from hcloud.model.holdings.live import CommitmentOrder
 from hcloud.model.holdings.state import Operating
+from hcloud.model.plans.held import held_now
 from hcloud.model.plans.plan import Plan
-from hcloud.planning.changes.slots import CloudRegion, left_out, left_to_others
-from hcloud.units import rate
+from hcloud.planning.changes.slots import left_out, left_to_others
 from hcloud.usecases.deciding.idle_plan import FindIdle
 from hcloud.usecases.deciding.make import make_plan
 from hcloud.usecases.live.ground import LiveGround, local_types
@@ -43,7 +41,9 @@ def plan_live(
     plan = _decided(ground, at, progress, idle) if named or not config.fleet else None
     terms = ground.terms()
     if plan is not None:
-        terms = replace(terms, operating=operating_of(plan), wanted=tuple(missing_of(plan, ground.place)))
+        away = left_out(plan, ground.place)
+        wanted = tuple(line for line in held_now(plan.purchases) if line not in away)
+        terms = replace(terms, operating=operating_of(plan), wanted=wanted)
         if not config.fleet:
             check_startable(plan, ground)
             terms = replace(terms, said=tuple(left_to_others(plan, ground.place)))
@@ -75,14 +75,6 @@ def _decided(ground: LiveGround, at: datetime, progress: Progress, idle: FindIdl
     loaded, said = with_held(ground, at)
     plan = make_plan(loaded, at, progress, idle, partial(bought_since, ground, at)).plan
     return replace(plan, warnings=(*plan.warnings, *said))
-
-
-def missing_of(plan: Plan, place: CloudRegion) -> Iterator[CommitmentOrder]:
-    """The commitments that the plan would buy here; what is held already it has used up before."""
-    for line in plan.purchases:
-        if (line.provider, line.region) == (place.provider, place.region) and not line.begins_later:
-            count, spent = (0, rate(line.hourly_held)) if line.option.is_spend_based else (int(line.count), None)
-            yield CommitmentOrder("", line.option, line.instance_type, line.term_years, line.payment, count, spent)
 
 
 def operating_of(plan: Plan) -> Operating | None:

@@ -264,8 +264,6 @@ def planned_demand(workload: Jobs | Demand, settings: PlanSettings) -> Demand:
 
 
 def _owned(section: OwnedSection, book: PriceBook, now: datetime, settings: PlanSettings) -> Owned:
-    if (section.count is None) == (section.dollars_per_hour is None):
-        raise UsageError(f"owned: {section.key}: give either count or dollars_per_hour")
     cover = allowed_cover(section.key, book, settings)
     expires = datetime.combine(section.expires, time(), UTC)
     hours = (expires - now) / timedelta(hours=1)
@@ -286,11 +284,19 @@ def _paid(
 
 def _count(section: OwnedSection, cover: AllowedCover, book: PriceBook) -> Decimal:
     """How many instances of the type that it is counted in; the same dollars cover another number of another type."""
-    count, dollars = section.count or Decimal(0), section.dollars_per_hour
-    if dollars is None and cover.offer.key == section.key:
-        return count
-    dollars = book.offer(section.key).effective_hourly * count if dollars is None else dollars
+    dollars = spent_on(section, book)
+    if section.count is not None and cover.offer.key == section.key:
+        return section.count
     return round(dollars / cover.offer.effective_hourly, COUNTED_DIGITS)
+
+
+def spent_on(section: OwnedSection, book: PriceBook) -> Decimal:
+    """Dollars an hour of what is owned. UsageError where its quantity is not said, or twice."""
+    if (section.count is None) == (section.dollars_per_hour is None):
+        raise UsageError(f"owned: {section.key}: give either count or dollars_per_hour")
+    if section.dollars_per_hour is not None:
+        return section.dollars_per_hour
+    return book.offer(section.key).effective_hourly * (section.count or 0)
 
 
 def _considered(decision: FleetDecision) -> Iterator[OfferKey]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from hcloud.errors import DeniedError
-from hcloud.model.catalog import Provider, system_of
+from hcloud.model.catalog import Payment, Provider, PurchaseOption, system_of
 from hcloud.model.holdings.live import Commitment, Scope
 from hcloud.planning.purchases.purchase import held_quantity, is_standing, queued_for
 from hcloud.planning.settings import LARGE_VCPUS
@@ -21,9 +21,9 @@ from hcloud.usecases.workloads.bills import is_bill_named
 def with_held(ground: LiveGround, at: datetime) -> tuple[Loaded, tuple[str, ...]]:
     """The configuration with what the cloud says is held as owned, and what should be said about it.
 
-    It stays as it is where a person has stated what is owned there (the rest that the account holds is told), where a
-    bill says what is held (see :func:`bought_since`), and where these credentials may not look. What the price book
-    knows no price of cannot be planned with, and is told.
+    It stays as it is where a bill says what is held (see :func:`bought_since`), and where these credentials may not
+    look. What a person has stated as owned goes before the same in the account. What the price book knows no price of,
+    or the account no type, term or end, cannot be planned with, and is told.
     """
     loaded = ground.loaded
     if is_bill_named(loaded):
@@ -32,12 +32,18 @@ def with_held(ground: LiveGround, at: datetime) -> tuple[Loaded, tuple[str, ...]
     if scope is None:
         return loaded, denied
     found = _sections(held, ground, scope, at)
-    if _is_stated(ground):
-        beside = sorted({str(o.key) for o in found})
-        return loaded, tuple(f"{key} exists in the account, but not in 'owned': not counted" for key in beside)
     known = tuple(o for o in found if o.key in ground.book.offers)
     strange = sorted({str(o.key) for o in found if o not in known})
     said = tuple(f"{key} exists in the account, but the price book has no price for it: not counted" for key in strange)
+    said += tuple(
+        f"{c.id} ({c.option.in_words}) exists in the account, which tells no {' or '.join(lacking)} of it: not counted;"
+        " state it under 'owned'"
+        for c in held
+        if is_standing(c, at) and (lacking := _lacking(c)) and c.option not in _stated_to_float(ground)
+    )
+    if _is_stated(ground):
+        beside = sorted({str(o.key) for o in known})
+        said += tuple(f"{key} exists in the account, but not in 'owned': counted as well" for key in beside)
     queued = {day for c in held if is_standing(c, at) and (day := queued_for(c, at))}
     said += tuple(f"what begins on {day:%Y-%m-%d} is counted as owned from now" for day in sorted(queued))
     config = loaded.config.model_copy(update={"owned": (*loaded.config.owned, *known)})
@@ -52,7 +58,7 @@ def bought_since(ground: LiveGround, at: datetime, end: datetime) -> tuple[tuple
         f"{c.id} ({c.option.in_words}) was bought since the end of the bill for several kinds of machines and is not "
         "counted here: 'hcloud commit plan' subtracts it"
         for c in since
-        if c.option.floats and is_standing(c, at)
+        if c.option.floats and is_standing(c, at) and c.option not in _stated_to_float(ground)
     )
     return (_sections(since, ground, scope, at) if scope is not None else ()), (*denied, *said)
 
@@ -65,6 +71,18 @@ def _asked(ground: LiveGround) -> tuple[Scope | None, Sequence[Commitment], tupl
     except DeniedError as error:
         told = (f"existing commitments could not be read and are not counted: {error}",)
         return None, (), () if _is_stated(ground) else told
+
+
+def _stated_to_float(ground: LiveGround) -> set[PurchaseOption]:
+    """The options that a person has stated as owned and that hold in all regions and for all types."""
+    owned = ground.loaded.config.owned
+    return {o.option for o in owned if o.option.floats and o.provider == ground.place.provider}
+
+
+def _lacking(found: Commitment) -> list[str]:
+    """What a commitment cannot be stated as owned without and does not tell."""
+    told = {"type": found.instance_type, "term": found.term_years, "end": found.ends}
+    return [what for what, there in told.items() if not there]
 
 
 def _is_stated(ground: LiveGround) -> bool:
@@ -82,7 +100,8 @@ def _sections(held: Sequence[Commitment], ground: LiveGround, scope: Scope, at: 
 
 
 def _told_apart(owned: OwnedSection) -> object:
-    return (owned.provider, owned.region, owned.option) if owned.option.is_spend_based else owned.key
+    dollars = owned.provider, owned.region, owned.option
+    return dollars if owned.option.is_spend_based else replace(owned.key, payment=Payment.NONE)
 
 
 def _names_family(found: Commitment) -> bool:
@@ -115,7 +134,7 @@ def owned_sections(held: Iterable[Commitment], scope: Scope, at: datetime) -> It
     cannot be stated so."""
     for found in held:
         spends = found.option.is_spend_based
-        if not (found.instance_type and found.ends and found.term_years and is_standing(found, at)):
+        if found.ends is None or _lacking(found) or not is_standing(found, at):
             continue
         system, tenancy = system_of(found.special)
         if quantity := held_quantity(found):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
-from fnmatch import fnmatchcase
 from pathlib import Path
 
 from hcloud.catalog.book import PriceBook
@@ -201,9 +200,8 @@ def _allowed_offers(market: Market, book: PriceBook) -> Iterable[Offer]:
         shape = book.types.get((key.provider, key.instance_type))
         if key.region not in market.regions or shape is None or shape.arch not in market.architectures:
             continue
-        named = not market.families or any(fnmatchcase(shape.family, f) for f in market.families)
         fits = not market.vcpus or shape.vcpus == market.vcpus
-        if named and fits and _buyable(key, market):
+        if market.names(shape) and fits and _buyable(key, market):
             yield offer
 
 

@@ -11,11 +11,12 @@ from hcloud.model.plans.bill_plan import BillPlan, KindPlan
 from hcloud.model.plans.held import said_days
 from hcloud.units import cents, counted, format_figure, format_money, format_span, plain
 from hcloud.views.charts import figure
+from hcloud.views.comment import LONGEST_LINE
 from hcloud.views.console import Terminal
 from hcloud.views.deciding.plan_tables import SHORT
-from hcloud.views.escaped import Written, csv_document
+from hcloud.views.escaped import BLANK, Written, csv_document, md
 from hcloud.views.lines import point
-from hcloud.views.markdown import markdown
+from hcloud.views.markdown import markdown, warned
 from hcloud.views.page.bars import BarRow, Bars, bar_picture
 from hcloud.views.page.parts import KeyFigure, Page, PageSection
 from hcloud.views.tables import Figures
@@ -60,7 +61,7 @@ def headline(made: BillPlan) -> str:
 
 def _about(made: BillPlan) -> Iterator[str]:
     files = f" in {counted(made.files, 'file')}" if made.files > 1 else ""
-    step = "daily rows" if made.daily else "hourly rows"
+    step = "rows of a day or more" if made.daily else "hourly rows"
     yield (
         f"{made.name} ({made.format}): {counted(made.rows, 'row')}{files}, from {made.start:%Y-%m-%d} on "
         f"{format_span(made.hours * 3600)}, {step} · {format_money(made.total, 2)} in all"
@@ -160,8 +161,8 @@ def _notes(made: BillPlan) -> Iterator[str]:
     worst = sum((kind.at_worst for kind in made.kinds), Decimal(0))
     if made.daily and made.planned:
         yield (
-            "the bill has daily rows, spread evenly over their hours: had each day's use fallen into one hour, the "
-            f"plan would cost up to {format_money(worst)}/month more"
+            "the bill has rows of a day or more, spread evenly over their hours: had each day's use fallen into one "
+            f"hour, the plan would cost up to {format_money(worst)}/month more"
         )
 
 
@@ -187,7 +188,9 @@ def _ends(made: BillPlan) -> Iterator[str]:
 
 def bill_markdown(made: BillPlan) -> Written:
     """The same for a pull request or a ticket."""
-    return markdown(_sections(made))
+    return markdown(
+        _sections(made), (md("**{}**", headline(made), longest=LONGEST_LINE), BLANK, *warned(made.warnings))
+    )
 
 
 def bill_page(made: BillPlan) -> Page:

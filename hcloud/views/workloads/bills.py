@@ -67,7 +67,8 @@ def bill_figures(figures: BillFigures) -> Figures:
         ("format", f"{bill.format}, {counted(bill.files, 'file')}"),
         (
             "period",
-            f"{bill.start:%Y-%m-%d %H:%M} UTC, {counted(bill.hours, 'hour')}" + (", in daily rows" * bill.daily),
+            f"{bill.start:%Y-%m-%d %H:%M} UTC, {counted(bill.hours, 'hour')}"
+            + (", in rows of a day or more" * bill.daily),
         ),
         ("total", f"{exact_money(bill.total)} in {counted(bill.rows, 'row')}"),
         *_ran(bill, max(bill.hours - missing, 1)),

@@ -274,7 +274,7 @@ def test_a_parquet_table_of_other_names(tmp_path: Path, capsys: pytest.CaptureFi
         (b"Datapoints:\n- Average: 1\n", "as YAML", "--output json"),
         (b"Full label,CPUUtilization\n,i-1\n", "what CloudWatch's console downloads", "get-metric-data"),
         (b'{"MetricDataResults": []}', "CloudWatch's answer (monitoring) without samples", "another time range"),
-        (b"Date,EC2 costs($),Total costs($)\n2026-11-01,5,5\n", "is no machine's use of CPUs", ""),
+        (b"Date,EC2 costs($),All costs($)\n2026-11-01,5,5\n", "is no machine's use of CPUs", ""),
     ],
 )
 def test_files_of_no_format(

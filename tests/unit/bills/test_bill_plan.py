@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from functools import cache
+from html import unescape
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -18,9 +19,12 @@ from hcloud.model.bill import Bill, BilledCommitment, BilledUsage, CoveredUse, L
 from hcloud.model.catalog import OfferKey, Payment, Provider, PurchaseOption
 from hcloud.model.holdings.live import Commitment, Scope
 from hcloud.model.plans.bill_plan import BillPlan, KindPlan
+from hcloud.planning.billed.beside import beside_kind
 from hcloud.planning.billed.kinds import kinds_of
 from hcloud.planning.billed.spread import most_uneven
 from hcloud.planning.changes.slots import CloudRegion
+from hcloud.planning.fleets.allowed_cover import allowed_cover
+from hcloud.planning.fleets.candidates import allowed_shapes
 from hcloud.readers.configuration.config import Loaded, MarketSection, load_config
 from hcloud.readers.configuration.owned_section import OwnedSection
 from hcloud.readers.prices.shipped.bundled import load_bundled
@@ -30,7 +34,7 @@ from hcloud.usecases.live.ground import LiveGround
 from hcloud.usecases.live.held import bought_since, with_held
 from hcloud.usecases.workloads.billed import by_kinds
 from hcloud.views.console import Terminal
-from hcloud.views.deciding.bill_plan import show_bill_plan
+from hcloud.views.deciding.bill_plan import bill_markdown, headline, show_bill_plan
 
 HOURS = 24 * 61
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
@@ -535,9 +539,51 @@ def test_what_was_bought_since_the_bill_is_owned_of_the_kind_that_it_covers() ->
     config = basis.loaded.config.model_copy(update={"owned": bought[:1]})
     ground.loaded = replace(basis.loaded, config=config)
     assert bought_since(cast("LiveGround", ground), NOW, made.end) == (bought[1:], said)
-    told_of = with_held(cast("LiveGround", ground), NOW)[1]
-    named = ["c5.large", "m5.2xlarge", "m5.4xlarge", "m5.4xlarge", "m5.unheard"]
-    assert [text.split()[0].split("/")[2] for text in told_of] == named
+    # a plan of a trace counts what the account has beside it, and says so; what lacks a type or an end is named
+    cloud.commitments = lambda: (*there, commitment("m5.8xlarge", since, id="ri-1", ends=None))
+    owned_too, told_of = with_held(cast("LiveGround", ground), NOW)
+    beside = ["c5.large", "m5.2xlarge", "m5.4xlarge", "m5.4xlarge"]
+    assert [text.split()[0].split("/")[-2:][0] for text in told_of] == ["m5.unheard", "sp-1", "ri-1", *beside]
+    assert "which tells no type of it" in told_of[1]
+    assert "which tells no end of it" in told_of[2]
+    assert sorted(o.instance_type for o in owned_too.config.owned) == sorted(["m5.xlarge", *beside])
+
+
+def test_what_floats_and_was_bought_since_the_bill_covers_its_kinds_at_todays_rates() -> None:
+    """It was refused: a savings plan of Azure, which no list of an account has, was bought again."""
+    loaded, key = load_config(None), OfferKey(AWS, "us-east-1", "m5.xlarge", COMPUTE_PLAN, 1)
+    place: dict[str, Any] = {"provider": AWS, "region": "us-east-1", "instance_type": "m5.xlarge", "term_years": 1}
+    owned = OwnedSection(**place, option=COMPUTE_PLAN, count=Decimal(2), expires=date(2027, 2, 28))
+    config = loaded.config.model_copy(update={"owned": (owned,)})
+    made = by_kinds(bill(used("m5.xlarge", 2 * FLAT), used("c5.xlarge", 2 * FLAT)), loaded)
+    basis = basis_of(made, replace(loaded, config=config), NOW)
+    [pool] = basis.held.pools
+    hourly = {k: BOOK.offer(replace(key, instance_type=f"{k.family}.xlarge")).effective_hourly for k in pool.rates}
+    m5 = max(hourly, key=lambda kind: kind.family)
+    assert pool.dollars == pytest.approx(2 * float(hourly[m5]))
+    assert pool.rates == pytest.approx({kind: float(price) / 4 for kind, price in hourly.items()})
+    assert (len(hourly), pool.hours_left, basis.held.unused, basis.held.endless) == (2, 100 * 24, {}, ())
+    assert not basis.loaded.config.owned  # of no kind alone
+    [beside] = beside_kind(m5, basis.held, {}, made.end, NOW)
+    share = sum(one.offer.effective_hourly * one.count for one in basis.held.by_kind[m5])
+    assert float(beside.quantity) == pytest.approx(float(2 * hourly[m5] - share), abs=1e-6)
+    assert beside.bill_end == NOW
+
+
+def test_types_whose_sizes_do_not_share_are_planned_as_themselves() -> None:
+    """For t3.medium of Windows reserved instances of t3.micro and t3.large were bought, which cover none of it: all
+    have 2 vCPUs. For a metal machine those of its size."""
+    loaded = load_config(None)
+    made = by_kinds(bill(used("t3.medium", FLAT, os="windows"), used("m5.metal", FLAT, os="windows")), loaded)
+    for use in made.kinds:
+        market = question_of(basis_of(made, loaded, NOW), use)[1].config.settings().markets[0]
+        allowed = [shape.name for shape in allowed_shapes(BOOK, market)]
+        assert allowed == ([] if use.kind.label == "m5.metal" else ["t3.medium"])
+    key = OfferKey(AWS, "us-east-1", "t3.large", PurchaseOption.RESERVED, 1, Payment.NONE, "windows")
+    settings = replace(loaded.config.settings(), markets=(replace(market, families=("t3.medium",)),))
+    assert "does not name t3" in allowed_cover(key, BOOK, settings).elsewhere
+    plan = replace(key, option=PurchaseOption.INSTANCE_SAVINGS_PLAN)
+    assert allowed_cover(plan, BOOK, settings).shape.name == "t3.medium"
 
 
 @pytest.mark.slow
@@ -660,6 +706,10 @@ def test_a_bill_too_short_to_buy_from_says_so_first() -> None:
     assert any("what is bought is for 2 accounts together" in text for text in rest)
     assert "is too short for commitments" in first
     assert not any("too short" in text for text in rest)
+    # Markdown had neither what it saves nor any warning
+    told = unescape(str(bill_markdown(made))).replace("\u2060", "")
+    for text in (headline(made), *made.warnings):
+        assert " ".join(text.split()) in told
 
 
 @pytest.mark.slow

@@ -426,6 +426,7 @@ def test_a_correction_of_an_earlier_bill_is_no_hour_of_this_one(tmp_path: Path) 
     header, *lines = (CASES / "cur_legacy.csv").read_text().splitlines(keepends=True)
     line = next(line for line in lines if ",i-05,1,USD,0.6630000000," in line)
     earlier = line.replace(",1,USD,0.66", ",-1,USD,-0.66").replace("2024-10-01T", "2024-09-28T")
+    covered = [line.replace("2024-10-01T", "2024-09-28T") for line in lines if "DiscountedUsage" in line]
     path = tmp_path / "corrected.csv"
     path.write_text("".join([header, *lines, earlier]))
     bill, before = read_bill(path), read_bill(CASES / "cur_legacy.csv")
@@ -433,7 +434,7 @@ def test_a_correction_of_an_earlier_bill_is_no_hour_of_this_one(tmp_path: Path) 
     assert (bill.start, bill.hours) == (before.start, before.hours)
     assert [used.hours.tolist() for used in bill.usage] == [used.hours.tolist() for used in before.usage]
     assert bill.total == before.total - Decimal("0.663")
-    more = [*lines, earlier.replace(",-1,USD,-0.66", ",1,USD,0.66")]
+    more = [*lines, earlier.replace(",-1,USD,-0.66", ",1,USD,0.66"), *covered]
     months = ["bill/BillingPeriodStartDate", *["2024-10-01T00:00:00Z"] * len(more)]
     path.write_text("".join(f"{month},{line}" for month, line in zip(months, [header, *more], strict=True)))
     bill = read_bill(path)
@@ -441,7 +442,8 @@ def test_a_correction_of_an_earlier_bill_is_no_hour_of_this_one(tmp_path: Path) 
     assert [used.hours.tolist() for used in bill.usage] == [used.hours.tolist() for used in before.usage]
     assert bill.total == before.total + Decimal("0.663")
     assert [(used.cost, used.list_cost) for used in bill.usage] == [(u.cost, u.list_cost) for u in before.usage]
-    assert sum(count for told, count in bill.said.items() if "first billed month" in told) == 1
+    assert (len(covered), bill.commitments) == (4, before.commitments)
+    assert sum(count for told, count in bill.said.items() if "first billed month" in told) == 4
 
 
 def test_a_set_of_machines_may_have_run_at_any_time_of_a_day(tmp_path: Path) -> None:
@@ -572,3 +574,21 @@ def test_covered_use_of_focus_without_the_name_of_its_commitment_is_held(tmp_pat
     assert bill.lines[LineKind.COVERED] == named.lines[LineKind.COVERED]
     assert [u.covered.keys() for u in bill.usage] == [u.covered.keys() for u in named.usage]
     assert bill.commitments
+
+
+@pytest.mark.parametrize(
+    ("text", "what", "export"),
+    [
+        ('"Service","S3($)","Total costs($)"\n"Service total","90.1","90.1"\n', "AWS Cost Explorer", "CUR 2.0, hourly"),
+        ("UsageDate,ServiceName,Cost,CostUSD,Currency\n2026-10-01,Storage,1,1,USD\n", "cost analysis", "amortized"),
+        ('"Service description","Unrounded subtotal ($)"\n"Compute Engine","1"\n', "Google's", "detailed usage cost"),
+    ],
+)
+def test_a_table_of_a_console_is_refused_with_what_to_export(text: str, what: str, export: str, tmp_path: Path) -> None:
+    """A download of Cost Explorer was taken for a table of jobs without its columns."""
+    path = tmp_path / "costs.csv"
+    path.write_text(text)
+    for refused in (read_bill, is_bill):
+        with pytest.raises(InputError, match=what) as error:
+            refused(path)
+        assert export in error.value.hint

@@ -287,7 +287,7 @@ def test_a_report_of_aws_is_of_what_is_paid_after_discounts(tmp_path: Path) -> N
                   **covered, savings_plan_net_savings_plan_effective_cost="0.063"),
         of_report("SavingsPlanNegation", cost="-0.1", line_item_net_unblended_cost="-0.09", **plan),
         of_report("SavingsPlanRecurringFee", "ComputeSP:1yrNoUpfront", "0.07", line_item_net_unblended_cost="0.063",
-                  savings_plan_total_commitment_to_date="0.07", savings_plan_used_commitment="0.07", **plan),
+                  savings_plan_total_commitment_to_date="0.1", savings_plan_used_commitment="0.07", **plan),
         of_report("Tax", "", "1"),
     ]  # fmt: skip
     told = of_report("EdpDiscount", cost="-0.01")  # nothing in the net column: it is in that of usage
@@ -296,9 +296,9 @@ def test_a_report_of_aws_is_of_what_is_paid_after_discounts(tmp_path: Path) -> N
     assert figures.usage.cost == Decimal("0.207")  # 0.09 + 0.054 + 0.063
     reserved, saved = figures.commitments
     assert (reserved.paid, reserved.used) == (Decimal("0.09"), Decimal("0.054"))
-    assert (saved.paid, saved.used) == (Decimal("0.07"), Decimal("0.07"))
+    assert (saved.paid, saved.used, saved.unused) == (Decimal("0.1"), Decimal("0.07"), Decimal("0.027"))
     assert [use.cost for use in (saved.covered or {}).values()] == [Decimal("0.07")]
-    assert figures.effective_savings_rate == Decimal("0.19")  # 0.207 and 0.036 of 0.3
+    assert figures.effective_savings_rate == Decimal("0.1")  # 0.207, 0.036 and 0.027 of 0.3
     # a column that a table has filled with 0 says nothing: all was free
     zero = [{**row, "line_item_net_unblended_cost": "0E-10"} for row in [*rows, told]]
     bill = read_bill(written(zero, tmp_path / "zero.csv"))
@@ -308,6 +308,11 @@ def test_a_report_of_aws_is_of_what_is_paid_after_discounts(tmp_path: Path) -> N
     (tmp_path / "parts").mkdir()
     for part, lines in (("a", rows), ("b", [{**told, "line_item_net_unblended_cost": "0"}])):
         written(lines, tmp_path / "parts" / f"{part}.csv")
+    assert read_bill(tmp_path / "parts").total == Decimal("1.198")
+    # nor is what is wholly discounted dear in a part of its own, where another part of the month has net costs
+    month = {"bill_billing_period_start_date": "2026-10-01 00:00:00"}
+    for part, lines in (("a", rows), ("b", [{**rows[0], "line_item_net_unblended_cost": "0"}])):
+        written([{**line, **month} for line in lines], tmp_path / "parts" / f"{part}.csv")
     assert read_bill(tmp_path / "parts").total == Decimal("1.198")
 
 
@@ -322,6 +327,14 @@ def test_a_list_cost_of_nothing_beside_lines_that_have_one_is_not_known_either(t
         of_report("DiscountedUsage", **RESERVED, pricing_public_on_demand_cost="0.096"),
     ]
     assert figures_of(read_bill(written(rows, tmp_path / "report.csv"))).usage.list_cost is None
+
+
+def test_rows_of_a_month_are_not_told_as_those_of_a_day(tmp_path: Path) -> None:
+    """What a plan says of uneven days does not hold for them."""
+    rows = [of_report("Usage", line_item_usage_end_date=f"2026-{end} 00:00:00") for end in ("10-02", "11-01")]
+    bill = read_bill(written(rows, tmp_path / "report.csv"))
+    assert bill.daily
+    assert [rows for said, rows in bill.said.items() if said.startswith("lines of more than")] == [2, 1]
 
 
 def test_coverage_by_hours_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,14 +10,12 @@ from decimal import Decimal
 
 import pytest
 
-from hcloud.model.catalog import Payment, PurchaseOption
+from hcloud.model.catalog import Payment, Provider, PurchaseOption
 from hcloud.model.holdings.change import Observed, Shape, Slot
 from hcloud.model.holdings.live import (
     TAG_ADDRESS,
     TAG_KEY,
     TAG_LINEAGE,
-    Commitment,
-    CommitmentOrder,
     Launch,
     Machine,
     MachineState,
@@ -25,6 +23,7 @@ from hcloud.model.holdings.live import (
     Scope,
 )
 from hcloud.model.holdings.state import Deed, Intent, OwnedMachine, State
+from hcloud.model.plans.plan import MixLine
 from hcloud.planning.changes import diff
 from hcloud.planning.changes.diff import DiffInputs, changes
 from hcloud.planning.changes.recall import up_to_date
@@ -80,8 +79,11 @@ A, B, C, D = (record(n) for n in "1234")
 a, b, c, d = (machine(n) for n in "1234")
 WRONG = machine("3", "t3.nano")
 MISSED = record("2", missed_since=NOW)
-ORDER = CommitmentOrder("", PurchaseOption.RESERVED, "m5.large", 1, Payment.NONE, count=4)
-SPEND = replace(ORDER, option=PurchaseOption.SAVINGS_PLAN, count=0, dollars_per_hour=Decimal("1.5"))
+BOUGHT = MixLine(
+    "aws/us-east-1/m5.large/reserved-instance-1y", Provider.AWS, "us-east-1", "m5.large", PurchaseOption.RESERVED, 1,
+    Payment.NONE, Decimal(4), 0, Decimal(8), Decimal(32), Decimal(1), Decimal(730), Decimal(0), Decimal(8760), None, 0,
+    NOW.date(), "",
+)  # fmt: skip
 
 ADOPTED: Shown = [("~", "adopt", 0, ("3",))]
 
@@ -130,58 +132,14 @@ CASES = [
     Case(25, 2, refused=("lost-state",), more={"strangers": (machine("9", hcloud_lineage="f" * 32),)}),
     Case(26, 2, (A, B), (a, machine("2", state="stopped")), noted="2 at web is stopped"),
     Case(27, 2, (A, B), (a, machine("2", state="unknown")), refused=("unseen",)),
-    Case(28, 0, shown=[("$", "show", 4, ())], terms=DiffInputs(wanted=(ORDER,))),
-    Case(28, 0, shown=[("$", "show", 0, ())], terms=DiffInputs(wanted=(SPEND,))),
+    Case(28, 0, shown=[("$", "show", 4, ())], terms=DiffInputs(wanted=(BOUGHT,))),
+    Case(
+        28,
+        0,
+        shown=[("$", "show", 0, ())],
+        terms=DiffInputs(wanted=(replace(BOUGHT, option=PurchaseOption.COMPUTE_SAVINGS_PLAN),)),
+    ),
 ]
-
-
-def held(order: CommitmentOrder, count: int = 0, hourly: str = "0", **more: object) -> Commitment:
-    """A commitment as it was ordered, of so many machines or dollars an hour."""
-    found = Commitment(
-        "c", order.option, "", order.instance_type, count, order.term_years, order.payment, "active", None, None,
-        Decimal(0), Decimal(hourly), "USD",
-    )  # fmt: skip
-    return replace(found, **more)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    ("wanted", "there", "left"),
-    [
-        (ORDER, [held(ORDER, 1)], "3 of"),
-        (ORDER, [held(ORDER, 1), held(ORDER, 2)], "1 of"),
-        (ORDER, [held(ORDER, 1), held(ORDER, 3)], None),
-        (ORDER, [held(ORDER, 5)], None),
-        (ORDER, [held(ORDER, 3), held(ORDER, 1, instance_type="m6i.large")], "1 of"),
-        (ORDER, [held(ORDER, 3), held(ORDER, 1, term_years=ORDER.term_years + 2)], "1 of"),
-        (ORDER, [held(ORDER, 3), held(ORDER, 1, option=PurchaseOption.CONVERTIBLE)], "1 of"),
-        (ORDER, [held(ORDER, 3), held(ORDER, 1, state="ended")], "1 of"),
-        (ORDER, [held(ORDER, 3), held(ORDER, 1, state="queued")], None),
-        (ORDER, [held(ORDER, 3), held(ORDER, 1, state="pending")], None),
-        (SPEND, [held(SPEND, hourly="0.01")], "an hour of"),
-        (SPEND, [held(SPEND, hourly="99")], None),
-    ],
-)
-def test_of_commitments_only_what_is_not_held_is_shown(
-    wanted: CommitmentOrder, there: list[Commitment], left: str | None
-) -> None:
-    found = changes((), observed((), ()), DiffInputs(wanted=(wanted,), held=tuple(there))).changes
-    assert [c.action.value for c in found] == ([] if left is None else ["$"])
-    if left is not None:
-        assert left in found[0].reason
-        assert found[0].count == (0 if wanted is SPEND else int(left[0]))
-
-
-def test_of_dollars_an_hour_what_is_short_is_shown_to_the_cent() -> None:
-    assert SPEND.dollars_per_hour is not None
-    short, all_but = Decimal("0.25"), held(SPEND, hourly=str(SPEND.dollars_per_hour - Decimal("0.25")))
-    [change] = changes((), observed((), ()), DiffInputs(wanted=(SPEND,), held=(all_but,))).changes
-    assert f"${short} an hour of" in change.reason
-    assert change.reason.endswith("('hcloud commit' buys)")
-    seen, order = observed((), ()), replace(SPEND, option=PurchaseOption.SAVINGS_PLAN)
-    [change] = changes((), replace(seen, scope=replace(SCOPE, cloud="azure")), DiffInputs(wanted=(order,))).changes
-    assert change.reason.endswith("(buy it in the console)")
-    exact = held(SPEND, hourly=str(SPEND.dollars_per_hour))
-    assert changes((), observed((), ()), DiffInputs(wanted=(SPEND,), held=(exact,))).changes == ()
 
 
 @pytest.mark.parametrize("case", CASES, ids=[f"line-{c.line}-case-{n}" for n, c in enumerate(CASES)])

@@ -160,6 +160,10 @@ def test_a_kind_of_a_bill_buys_what_it_holds_at_one_time_and_pays_now_what_is_du
     lots = [(2, 0), (2, 365), (3, 730)]
     kind = KindPlan("m6i", Provider.AWS, "us-east-1", Decimal(1), None, None, 8.0, 0.0, bought(made, lots))
     assert (kind.bought_vcpus, kind.upfront) == (Decimal(4 * held_most(lots)), Decimal(200))
+    # eight t3.nano are one t3.medium of as many vCPUs, and eight times its memory
+    small = bought(made, lots)
+    small = replace(small, mix=tuple(replace(line, memory_gib=line.vcpus / 4) for line in small.mix))
+    assert replace(kind, plan=small, gib_per_vcpu=Decimal(2)).bought_vcpus == kind.bought_vcpus / 8
 
 
 def test_what_is_advised_again_and_again_is_what_is_bought_now(made: Plan) -> None:

@@ -13,9 +13,9 @@ from hcloud.model.holdings.change import Observed
 from hcloud.model.holdings.live import TAG_ADDRESS, TAG_KEY, TAG_LINEAGE, Machine, MachineState, Scope
 from hcloud.model.holdings.state import OwnedMachine, State
 from hcloud.model.plans.plan import MixLine, Plan
+from hcloud.planning.changes.diff import DiffInputs, changes
 from hcloud.planning.changes.slots import CloudRegion, in_zones, left_out, left_to_others, slots_of, slug
 from hcloud.planning.changes.standing import drift
-from hcloud.usecases.deciding.live_plan import missing_of
 
 HERE = CloudRegion(Provider.AWS, "us-east-1")
 OLD = PurchaseOption.ON_DEMAND
@@ -95,8 +95,15 @@ def test_a_term_that_is_a_third_of_the_horizon_costs_its_own_hours() -> None:
     owned = line(PurchaseOption.RESERVED, "2", "m6i.large", address="owned/aws/us-east-1/m6i.large/x")
     slots = {slot.instance_type: slot for slot in slots_of(plan_of(year, owned), HERE)}
     assert {name: slot.hourly for name, slot in slots.items()} == {"m5.4xlarge": 1, "m6i.large": Decimal("0.5")}
-    (order,) = missing_of(plan_of(spent, replace(spent, starts_hour=8760)), HERE)
-    assert (order.count, order.dollars_per_hour) == (0, Decimal(1))
+    windows = replace(year, address=f"{year.address}/windows")
+    shown = changes(
+        (), Observed(NOW, Scope("aws", "1", "us-east-1"), 3, STATE, ()), DiffInputs(wanted=(year, spent, windows))
+    ).changes
+    assert [(c.count, c.reason) for c in shown] == [
+        (2, "2 of 1-year reserved instance not purchased yet ('hcloud commit' buys)"),
+        (0, "$1.000000 an hour of 1-year compute savings plan not purchased yet ('hcloud commit' buys)"),
+        (2, "2 of 1-year reserved instance of windows not purchased yet (buy it in the console)"),
+    ]
 
 
 def test_addresses_are_as_every_cloud_takes_labels_and_zones_are_filled_in() -> None:

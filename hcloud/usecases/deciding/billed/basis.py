@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime, time
 from decimal import Decimal
 from fnmatch import fnmatchcase
 
 from hcloud.catalog.book import PriceBook
 from hcloud.errors import UsageError
-from hcloud.model.bill import Bill
+from hcloud.model.bill import Bill, BilledCommitment
 from hcloud.model.catalog import Provider
 from hcloud.model.workload import Demand
 from hcloud.planning.billed.held import FLOATING, HeldRule, HeldShares, held_of
 from hcloud.planning.billed.kinds import KindUse, MachineKind
 from hcloud.readers.configuration.config import Loaded, MarketSection
 from hcloud.readers.configuration.owned_section import OwnedSection
+from hcloud.usecases.deciding.plan import spent_on
 from hcloud.usecases.workloads.billed import SHOWN_NAMES, BillOfKinds
 from hcloud.usecases.workloads.sources import open_prices
 
@@ -48,13 +49,12 @@ def basis_of(found: BillOfKinds, loaded: Loaded, now: datetime) -> BillBasis:
     kinds = [use for use in found.kinds if market_of(loaded, use.kind) is not None]
     if not kinds:
         raise _nothing(found)
-    for section in loaded.config.owned:
-        if section.option in FLOATING:
-            raise UsageError(
-                f"owned: {section.key} floats over the kinds of machines in a bill and cannot be given to one",
-                hint="leave it out of 'owned': commitments in the bill are used first",
-            )
     book = _book_of(found.bill, loaded, now)
+    floating = [section for section in loaded.config.owned if section.option.floats]
+    held_too = tuple(_as_billed(section, found, book) for section in floating)
+    found = replace(found, bill=replace(found.bill, commitments=(*found.bill.commitments, *held_too)))
+    bound = tuple(section for section in loaded.config.owned if section not in floating)
+    loaded = replace(loaded, config=loaded.config.model_copy(update={"owned": bound}))
     held = held_of(found.bill, kinds, found.types, _held_rule(found, loaded, book, now))
     least = sum((use.size for use in kinds), Decimal(0)) * Decimal(loaded.config.bill.least_share)
     large = tuple(use for use in kinds if use.size >= least)
@@ -63,13 +63,22 @@ def basis_of(found: BillOfKinds, loaded: Loaded, now: datetime) -> BillBasis:
     return BillBasis(found, large, small, held, book, priced, loaded)
 
 
+def _as_billed(section: OwnedSection, found: BillOfKinds, book: PriceBook) -> BilledCommitment:
+    """What floats and is owned beside what the bill has, as if the bill had it, unused, from its end on."""
+    dollars, hours, until = spent_on(section, book), found.bill.hours, datetime.combine(section.expires, time(), UTC)
+    return BilledCommitment(
+        str(section.key), section.provider, section.option, "", "", "", "", dollars, dollars * hours, Decimal(0),
+        term_years=section.term_years, payment=section.payment, start=found.end, end=until, hours=hours,
+    )  # fmt: skip
+
+
 def _held_rule(found: BillOfKinds, loaded: Loaded, book: PriceBook, now: datetime) -> HeldRule:
     horizon = loaded.config.settings().outlook.horizon_hours
     floating = frozenset(
         (k.provider, k.region, k.instance_type, k.os, k.tenancy) for k in book.offers if k.option in FLOATING
     )
     until = loaded.config.bill.held_until
-    return HeldRule(now, until, horizon, found.recent_hours, found.end, found.shrunk, floating)
+    return HeldRule(now, until, horizon, found.recent_hours, found.end, found.shrunk, floating, book.offers)
 
 
 def question_of(basis: BillBasis, use: KindUse) -> tuple[Demand, Loaded]:
@@ -94,7 +103,7 @@ def market_of(loaded: Loaded, kind: MachineKind) -> MarketSection | None:
     base = next((s for s in sections if _within(s, kind)), MarketSection(provider=kind.provider))
     own = {
         "regions": (kind.region,),
-        "families": (kind.family,),
+        "families": (kind.family if kind.sizes_share else kind.label,),
         "architectures": (kind.arch,),
         "vcpus": kind.vcpus or "auto",
         "os": kind.os,
@@ -145,7 +154,7 @@ def _covered(section: OwnedSection, basis: BillBasis) -> list[KindUse]:
 def _within(section: MarketSection, kind: MachineKind) -> bool:
     families = section.families
     return (not section.regions or kind.region in section.regions) and (
-        not families or any(fnmatchcase(kind.family, pattern) for pattern in families)
+        not families or kind.label in families or any(fnmatchcase(kind.family, pattern) for pattern in families)
     )
 
 

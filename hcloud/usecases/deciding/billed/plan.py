@@ -130,7 +130,7 @@ def plan_kind(
     made = _planned(basis, use, now, Beside(compared=compared.get(use.kind), holdings=held.get(use.kind)))
     said = (*_said(basis, use, basis.found.since(use)), *_told_of_held(basis), *_told_together(use, joint, held))
     bought = {kind: held.get(kind, of.optimum.fleet.holdings) for kind, of in compared.items()}
-    beside = tuple(beside_kind(use.kind, basis.held, bought, basis.found.end))
+    beside = tuple(beside_kind(use.kind, basis.held, bought, basis.found.end, now))
     return replace(
         made, plan=replace(made.plan, warnings=(*made.plan.warnings, *told, *uncounted, *said), beside=beside)
     )
@@ -166,6 +166,7 @@ def _kind_plan(basis: BillBasis, use: KindUse, now: datetime, beside: Beside) ->
         covered / float(use.cores.sum()),
         history_hours=bill.hours - since,
         said=tuple(_said(basis, use, since)),
+        gib_per_vcpu=use.usual.memory_gib / use.usual.vcpus,
     )
     if basis.found.has_ended(use):
         recent = format_span(basis.found.recent_hours * SECONDS_PER_HOUR)

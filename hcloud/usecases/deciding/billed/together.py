@@ -43,10 +43,12 @@ class KindDollars:
 
 @dataclass(frozen=True, slots=True)
 class TogetherKinds:
-    """The kinds that are bought for together, in the order of the bill, with the estate that they are: these first,
-    then those that are too small to plan and use what floats too."""
+    """The kinds that are bought for together, in the order of the bill, ``vcpus`` of theirs in one machine that they
+    are counted in, and the estate that they are: these first, then those that are too small to plan and use what floats
+    too."""
 
     names: tuple[MachineKind, ...]
+    vcpus: tuple[float, ...]
     compared: tuple[ComparedFleets, ...]
     estate: BilledEstate
     book: PriceBook
@@ -89,7 +91,7 @@ class TogetherKinds:
             bought += [self._purchase(number, holding) for holding in held.get(kind, ())]
             then = self.estate.costs(bought).total
             alone = before.rented[number] + before.used[number] + before.idle[number] + self._bound(number)
-            vcpus = held_machines[number] * float(self.compared[number].optimum.types[0].capacity[0])
+            vcpus = held_machines[number] * self.vcpus[number]
             found[kind] = KindDollars(_cents(alone * month), _cents((now - then) * month), Decimal(f"{vcpus:.4f}"))
             now = then
         return found
@@ -153,7 +155,8 @@ def together(compared: Mapping[MachineKind, ComparedFleets], basis: BillBasis) -
     steps = len(first)
     floating = _pools(pools, list(zip((*uses, *others), kinds, strict=True)), basis.book, (steps, first.step_seconds))
     estate = BilledEstate(tuple(kinds), tuple(floating), first.step_hours)
-    return TogetherKinds(tuple(use.kind for use in uses), fleets, estate, basis.book)
+    vcpus = tuple(float(use.usual.vcpus) / _machines_of(use, kind) for use, kind in zip(uses, kinds, strict=False))
+    return TogetherKinds(tuple(use.kind for use in uses), vcpus, fleets, estate, basis.book)
 
 
 def _planned(compared: ComparedFleets) -> EstateKind:
