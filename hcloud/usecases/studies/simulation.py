@@ -213,11 +213,11 @@ def _market(loaded: Loaded, asked: SimulationRequest, read: Jobs, today: date) -
 def _allowed(book: PriceBook, market: Market) -> PriceBook:
     """The book with the types that a plan would consider too, and those that are named one by one. UsageError where
     it would consider none of the families that are named."""
-    if why := why_none(book, market):
+    named = {key for key, t in book.types.items() if _is_named(t, market)}
+    if not named and (why := why_none(book, market)):
         hint = "allow it under markets in hcloud.yaml, or name other families"
         raise UsageError(f"{market.provider}: no type of {', '.join(market.families)} is allowed: {why}", hint=hint)
-    allowed = (key for key, t in book.types.items() if is_allowed(t, market) or _is_named(t, market))
-    return replace(book, types={key: book.types[key] for key in allowed})
+    return replace(book, types={key: t for key, t in book.types.items() if key in named or is_allowed(t, market)})
 
 
 def _is_named(shape: InstanceType, market: Market) -> bool:
