@@ -137,7 +137,7 @@ def test_what_cannot_be_done_is_said(
 def test_a_page_is_written_with_its_pictures(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    kept = {key: reproducing.STUDIES[key] for key in ("applications", "allocation")}
+    kept = {"applications": reproducing.STUDIES["applications"]}
     out = tmp_path / "new" / "docs"
     texts = set()
     for studies in (kept, {key: STUDIES[key] for key in kept}):  # once as remembered, once anew
