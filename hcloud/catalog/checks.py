@@ -203,8 +203,11 @@ class _Groups:
 
 
 def _strangers(sound: Mapping[OfferKey, Offer], known: PriceBook) -> Iterator[Offer]:
-    """Trusted offers beside those of the book, of the same types and families only."""
+    """Trusted offers beside those of the book, of the same types and families and on the same terms only."""
     families = {(k.provider, k.instance_type.partition(".")[0].partition("-")[0]) for k in sound}
+    terms = {(k.option, k.term_years, k.payment, k.os, k.tenancy) for k in sound}
     for key, offer in known.offers.items():
-        if key not in sound and (key.provider, key.instance_type.partition(".")[0].partition("-")[0]) in families:
+        if (key.option, key.term_years, key.payment, key.os, key.tenancy) not in terms or key in sound:
+            continue
+        if (key.provider, key.instance_type.partition(".")[0].partition("-")[0]) in families:
             yield offer

@@ -18,7 +18,7 @@ from hcloud.readers.applications.profiles import load_corpus
 FOLDER = Path(__file__).parents[2] / "profiles"
 LIFTED = with_error_limit(Options(), float("inf"), float("inf"))
 BLIND = Options(limits=EvidenceLimits(float("inf"), float("inf"), 2, 1, 0))
-DRAWS = range(2)  # the benchmark b4_accuracy draws ten times
+DRAWS = range(1)  # the benchmark b4_accuracy draws ten times
 FEWEST = 25
 
 

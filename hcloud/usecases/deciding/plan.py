@@ -133,7 +133,8 @@ def plan_for(
     basis = _basis(read, loaded, now, known)
     loaded, workload, book, demand = basis.loaded, basis.workload, basis.book, basis.demand
     settings, owned, given = basis.settings, basis.owned, basis.given
-    first = settings if known.idle is None else replace(settings, risk=replace(settings.risk, falls=()))
+    is_last = known.idle is None and not simulated
+    first = settings if is_last else replace(settings, risk=replace(settings.risk, falls=()))
     decision, operation = decide(book, demand, first, owned, given), None
     without = decision
     use: IdleUse | None = None
@@ -245,7 +246,7 @@ def _as_operated(decision: FleetDecision, operation: Operation, asked: Asked) ->
     if reserve == planned_reserve(decision):
         return decision
     settings = replace(settings, risk=replace(settings.risk, regret_quantile=None))
-    return decide(book, demand, settings, owned, replace(given, reserve=reserve))
+    return decide(book, demand, settings, owned, replace(given, reserve=reserve, compared=decision.compared))
 
 
 def planned_demand(workload: Jobs | Demand, settings: PlanSettings) -> Demand:

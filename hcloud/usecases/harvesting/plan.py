@@ -140,12 +140,14 @@ def batch_of(
     jobs, window = workload.at(kept), window_of(workload)
     length, bounds = lengths_of(jobs, types, opened.policy)
     whole = demand_within(jobs, SECONDS_PER_HOUR, window)
+    # the same steps for every length: which steps at the ends count depends on what is in use there
+    hours = replace(window, start=whole.start, end=whole.start + len(whole) * SECONDS_PER_HOUR)
     demand = np.zeros((len(LENGTHS), len(whole)))
     counted = np.ones(len(kept), bool) if ended is None else ended[kept]
     for at in range(len(LENGTHS)):
         rows = np.flatnonzero((length == at) & counted)
         if len(rows):
-            demand[at] = demand_within(jobs.at(rows), SECONDS_PER_HOUR, window).cores
+            demand[at] = demand_within(jobs.at(rows), SECONDS_PER_HOUR, hours).cores
     counts = tuple(np.bincount(length, minlength=len(LENGTHS)).tolist())
     sizes = sizes_of(jobs, splits[kept], counted)
     return _latest(

@@ -200,9 +200,10 @@ def _shapes(stored: PriceBook | None) -> Mapping[TypeKey, InstanceType]:
 
 
 def _trusted(book: PriceBook, stored: PriceBook | None) -> PriceBook:
-    """The prices known before of the providers and families a book has; making all the bundled offers takes longer."""
-    families = {family_in(book, k) for k in book.offers}
-    bundled = load_bundled(providers={k.provider for k in book.offers}, families=families)
+    """The prices known before of the providers, families and operating systems a book has; making all the bundled
+    offers takes longer."""
+    families, systems = {family_in(book, k) for k in book.offers}, {k.os for k in book.offers}
+    bundled = load_bundled(providers={k.provider for k in book.offers}, families=families, systems=systems)
     return bundled if stored is None else bundled.merged(stored)
 
 

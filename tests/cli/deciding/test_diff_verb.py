@@ -32,8 +32,9 @@ def plans(built: Built) -> Path:
     """Plans of one workload: base, head (another family and three years), and base again."""
 
     def made(directory: Path) -> None:
-        for name, more in (("base", ()), ("head", ("--family", "m6i", "--horizon", "3y")), ("same", ())):
+        for name, more in (("base", ()), ("head", ("--family", "m6i", "--horizon", "3y"))):
             assert run(["plan", "-f", EXAMPLE, *NOW, "--out", str(directory / f"{name}.json"), *more]) == 0
+        shutil.copy(directory / "base.json", directory / "same.json")
 
     return built("plans-to-compare", made)
 

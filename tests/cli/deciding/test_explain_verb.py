@@ -11,6 +11,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+from building import Built
 from purchasing import Shop, wanted
 
 from hcloud.cli.main import run
@@ -29,23 +30,27 @@ Say = Callable[..., list[str]]
 
 
 @pytest.fixture(scope="module")
-def plan_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("plan") / "plan.json"
-    assert run(["plan", "-f", EXAMPLE, *NOW, "--out", str(path), "-q"]) == 0
-    return path
+def plan_file(built: Built) -> Path:
+    def fill(here: Path) -> None:
+        assert run(["plan", "-f", EXAMPLE, *NOW, "--out", str(here / "plan.json"), "-q"]) == 0
+
+    return built("explained", fill) / "plan.json"
 
 
 @pytest.fixture(scope="module")
-def operated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def operated(built: Built) -> Path:
     """A plan with simulated strategies, of a trace small enough to run uncompiled."""
-    here = tmp_path_factory.mktemp("operated")
+    return built("explained-operation", plan_operation) / "plan.json"
+
+
+def plan_operation(here: Path) -> None:
+    """Trace and plan in a directory."""
     rows = ["id,submit,duration,cores,memory,kind"]
     rows += [f"s{i},0,21600,8,16,service" for i in range(6)]
     rows += [f"b{h}-{i},{h * 3600 + 600 + 7 * i},900,2,4,batch" for h in range(6) for i in range(12)]
     (here / "trace.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
     words = ["plan", str(here / "trace.csv"), "--family", "m6i", "--vcpus", "16", *NOW, "--seeds", "1"]
     assert run([*words, "--strategy", "OdF,OdM,HF,HM", "--qos", "0.8", "--out", str(here / "plan.json"), "-q"]) == 0
-    return here / "plan.json"
 
 
 @pytest.fixture

@@ -58,12 +58,12 @@ def write_pool(days: int = DAYS) -> None:
 
 @pytest.fixture
 def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, built: Built, capsys: Capture) -> Any:
-    """The plan of that directory with its idle hours, beside its screen; made once."""
+    """The plan of that directory with its idle hours and for a cloud, beside its screen; made once."""
 
     def fill(directory: Path) -> None:
         monkeypatch.chdir(directory)
         write_pool()
-        assert run([*WORDS, "--util", "util.csv", "--out", "plan.json"]) == 0
+        assert run([*WORDS, "--util", "util.csv", "--provider", "aws", "--cloud", "fake", "--out", "plan.json"]) == 0
         Path("screen").write_text(capsys.readouterr().out, encoding="utf-8")
 
     shutil.copytree(built("plan-of-idle-hours", fill), tmp_path, dirs_exist_ok=True)
@@ -136,8 +136,7 @@ def test_the_forms_say_the_same_of_idle_hours(capsys: Capture) -> None:
 
 
 def test_a_plan_with_idle_hours_says_what_it_changes_in_a_cloud(made: Any) -> None:
-    assert run([*WORDS, "--util", "util.csv", "--provider", "aws", "--cloud", "fake", "--out", "live.json"]) == 0
-    found = load_plan(Path("live.json"))
+    found = load_plan(Path("plan.json"))
     assert found.harvest is not None
     assert (str(found.harvest.carried), found.changes is not None) == (made["harvest"]["carried"], True)
 
@@ -150,7 +149,6 @@ def test_what_cannot_be_counted_on_is_refused_with_the_way_on(pool: Path, capsys
     util_csv(Path("percent.csv"), {"web": 100 * daily(8)})
     code, said = refused(capsys, "--util", "percent.csv")
     assert (code, "--harvest-set series_value=percent" in said) == (1, True)
-    assert run([*WORDS, "--util", "percent.csv", "--harvest-set", "series_value=percent"]) == 0
     util_csv(Path("others.csv"), {"wep": daily(8), "x": daily(8)})
     code, said = refused(capsys, "--util", "others.csv")
     assert (code, "trace.csv ('web', 'db'); its tenants are 'wep', 'x'; did you mean wep?" in said) == (1, True)

@@ -19,10 +19,23 @@ from hcloud.store.plan_file import load_plan
 from hcloud.units import format_money
 from hcloud.usecases.deciding.planned_apart import window_text
 
-pytestmark = pytest.mark.usefixtures("quick_starts")
 NOW = ("--now", "2026-11-20T12:00:00Z")
-ON_AWS = ("--family", "m5*", "--family", "m6i", "--family", "r5*", "--family", "r6i")
-"""What jobs require, what is cheapest for the others, and more: of a dozen families, not of all."""
+ON_AWS = (
+    "--family",
+    "m5",
+    "--family",
+    "m5a",
+    "--family",
+    "m6i",
+    "--family",
+    "r5",
+    "--family",
+    "r5a",
+    "--family",
+    "r6i",
+)
+"""What jobs require, what is cheapest for the others, and more: of six families, not of all."""
+ON_GOOGLE = ("--provider", "gcp", "--family", "e2", "--family", "n2")
 
 
 @pytest.fixture
@@ -40,7 +53,7 @@ def _requiring(trace: Path, *required: str) -> Path:
     return path
 
 
-@pytest.mark.parametrize("more", [(), pytest.param(("--strategy", "HF"), marks=pytest.mark.slow)])
+@pytest.mark.parametrize("more", [(), pytest.param(("--strategy", "OdF", "--seeds", "1"))])
 def test_types_are_chosen_that_all_jobs_may_run_on(
     more: tuple[str, ...], trace: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -89,20 +102,10 @@ def _cost(path: Path) -> Decimal:
     return sum((line.monthly for line in load_plan(path).mix), Decimal(0))
 
 
-@pytest.mark.parametrize(
-    ("provider", "required"),
-    [
-        ("aws", ("type=r6i*",)),
-        ("gcp", ("type=n2-highmem*", "memory>=100")),
-        ("azure", ("vcpus>=16", "type=Standard_E*")),
-    ],
-)
-def test_the_commands_that_a_plan_names_cost_what_it_says_less(
-    provider: str, required: tuple[str, ...], trace: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_commands_that_a_plan_names_cost_what_it_says_less(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Whoever followed the plan paid for types that few jobs require, and nothing could be copied that did not."""
-    whole = trace.with_name("whole.json")
-    words = ["plan", str(_requiring(trace, *required)), "--provider", provider, "--window=1d", "--out", str(whole)]
+    whole, required = trace.with_name("whole.json"), ("type=n2-highmem*", "memory>=100")
+    words = ["plan", str(_requiring(trace, *required)), *ON_GOOGLE, "--window=1d", "--out", str(whole)]
     assert run([*words, *NOW]) == 0
     told = capsys.readouterr().err
     commands = [shlex.split(line)[1:] for line in told.splitlines() if line.startswith("hcloud plan ")]

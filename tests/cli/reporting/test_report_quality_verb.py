@@ -13,6 +13,7 @@ from types import SimpleNamespace
 import jsonschema
 import pytest
 import yaml
+from building import Built
 from operating import World, job, setup_of
 
 from hcloud.cli.main import run
@@ -25,9 +26,13 @@ NOW = ("--now", "2026-11-20T12:00:00Z")
 
 
 @pytest.fixture(scope="module")
-def there(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def there(built: Built) -> Path:
     """A plan with a strategy, and a run of that strategy on the same trace with the reserve that was chosen."""
-    here = tmp_path_factory.mktemp("reported")
+    return built("reported-quality", reported)
+
+
+def reported(here: Path) -> None:
+    """Plan and run in a directory."""
     rows = ["id,submit,duration,cores,memory,kind"]
     rows += [f"s{i},0,21600,8,16,service" for i in range(6)]
     rows += [f"b{h}-{i},{h * 3600 + 600 + 7 * i},900,2,4,batch" for h in range(6) for i in range(12)]
@@ -40,7 +45,6 @@ def there(tmp_path_factory: pytest.TempPathFactory) -> Path:
     reserve = json.loads((here / "plan.json").read_text(encoding="utf-8"))["operation"]["reserve"]
     ran = ["simulate", str(here / "trace.csv"), "-s", "HF", "--provider", "aws", "--family", "m6i", "--vcpus", "16"]
     assert run([*ran, "--pool", str(reserve), *NOW, "-q", "--journal", str(here / "run.journal")]) == 0
-    return here
 
 
 def test_the_quality_of_a_journal_in_every_form(there: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -91,7 +95,9 @@ def test_what_a_plan_predicts(there: Path, capsys: pytest.CaptureFixture[str]) -
     assert capsys.readouterr().out.startswith("strategy,reserve,kept_qos")
 
 
-def test_what_the_own_fleet_of_a_plan_is_predicted_to_do(there: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_the_own_fleet_of_a_plan_is_predicted_to_do(
+    there: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     capsys.readouterr()
     assert run(["report", "quality", str(there / "plain.json"), "--json", *NOW]) == 0
     document = json.loads(capsys.readouterr().out)
@@ -101,8 +107,8 @@ def test_what_the_own_fleet_of_a_plan_is_predicted_to_do(there: Path, capsys: py
     assert point["kept_qos"] == {"mean": plain["prediction"]["kept_qos"], "half": None}
     assert run(["report", "quality", str(there / "plain.json")]) == 0
     assert "asked for" not in capsys.readouterr().out
-    (there / "none.json").write_text(json.dumps({**plain, "prediction": None}), encoding="utf-8")
-    assert run(["report", "quality", str(there / "none.json")]) == 9
+    (tmp_path / "none.json").write_text(json.dumps({**plain, "prediction": None}), encoding="utf-8")
+    assert run(["report", "quality", str(tmp_path / "none.json")]) == 9
     assert "no strategy was simulated" in capsys.readouterr().err
 
 
@@ -146,7 +152,8 @@ def test_predictions_beside_what_is_rented_now(
     fleet = [{"address": "web", "instance_type": "m6i.4xlarge", "count": 3}]
     config = {"live": {"cloud": "fake:aws", "project": "demo"}, "fleet": fleet}
     Path("hcloud.yaml").write_text(yaml.safe_dump(config), encoding="utf-8")
-    assert run(["plan", "--cloud", "fake:aws", str(there / "trace.csv"), "--out", "live.json", "-q"]) == 0
+    market = ("--cloud", "fake:aws", "--family", "m6i", "--vcpus", "16")
+    assert run(["plan", *market, str(there / "trace.csv"), "--out", "live.json", "-q"]) == 0
     assert run(["apply", "live.json", "-y", "-q"]) == 0
     capsys.readouterr()
     assert run(["report", "accuracy", "--plan", str(there / "plan.json"), "--json", "-q"]) == 0
@@ -199,8 +206,9 @@ def test_L1_L2_a_name_from_outside_is_harmless_in_every_form(
     assert "[x](y)" not in out
 
 
-@pytest.mark.parametrize("broken", ["NaN", "1e999", "-Infinity"])
-@pytest.mark.parametrize("report", ["quality", "cost"])
+@pytest.mark.parametrize(
+    ("report", "broken"), [("quality", "NaN"), ("quality", "1e999"), ("quality", "-Infinity"), ("cost", "NaN")]
+)
 def test_a_journal_whose_decision_was_made_at_no_time_is_refused(
     there: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], broken: str, report: str
 ) -> None:

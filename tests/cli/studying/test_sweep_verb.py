@@ -71,15 +71,23 @@ def output_of(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     return capsys.readouterr().out
 
 
-def test_M1_one_worker_two_workers_and_a_cluster_give_the_same_bytes(
+def test_M1_one_worker_two_workers_and_a_killed_sweep_give_the_same_bytes(
     trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """What is killed leaves some rows and a part of the next one."""
     printed, kept, tables = set(), set(), set()
     for name, options in {"one": ("--workers", "1"), "two": ("--workers", "2")}.items():
         files = ("--out", str(tmp_path / name), "--csv", str(tmp_path / f"{name}.csv"))
-        printed.add(output_of(swept(trace, *VARY, *files, *options, "-o", "json"), capsys))
+        assert run(swept(trace, *VARY, *files, *options, "-o", "json")) == 0
+        captured = capsys.readouterr()
+        printed.add(captured.out)
         kept.add((tmp_path / name / ROWS).read_bytes())
         tables.add((tmp_path / f"{name}.csv").read_bytes())
+        if name == "one":
+            rows = (tmp_path / name / ROWS).read_bytes().splitlines(keepends=True)
+            (tmp_path / "two").mkdir()
+            (tmp_path / "two" / ROWS).write_bytes(b"".join([*rows[:3], rows[3][:40]]))
+    assert "3 rows found" in captured.err
     assert (len(printed), len(kept), len(tables)) == (1, 1, 1)
     assert len(kept.pop().splitlines()) == 2 * 2 * 2 * 2
     document = json.loads(printed.pop())
@@ -117,26 +125,6 @@ def wait_for_rows(process: subprocess.Popen[bytes], folder: Path, most: int) -> 
     assert rows_in(folder) < most
 
 
-def test_a_killed_sweep_goes_on_where_it_was(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    whole, killed = tmp_path / "whole", tmp_path / "killed"
-    many = (*MANY, "--seeds", "3")
-    expected = output_of(swept(trace, *many, "--out", str(whole), "--workers", "1"), capsys)
-    process = in_process_of_its_own(swept(trace, *many, "--out", str(killed), "--workers", "2"))
-    wait_for_rows(process, killed, 60)
-    os.kill(process.pid, signal.SIGKILL)
-    process.communicate(timeout=PATIENCE)
-    left_by_orphans(process.pid)
-    torn = (whole / ROWS).read_bytes().splitlines(keepends=True)[(killed / ROWS).read_bytes().count(b"\n")]
-    with (killed / ROWS).open("ab") as file:
-        file.write(torn[:40])
-    found = (killed / ROWS).read_bytes().count(b"\n")
-    assert run(swept(trace, *many, "--out", str(killed), "--workers", "1")) == 0
-    captured = capsys.readouterr()
-    assert captured.out == expected
-    assert f"{found} rows found" in captured.err or found == 1
-    assert (killed / ROWS).read_bytes() == (whole / ROWS).read_bytes()
-
-
 def left_by_orphans(group: int) -> None:
     """Waits until no worker of a killed sweep is left."""
 
@@ -150,16 +138,22 @@ def left_by_orphans(group: int) -> None:
     until(are_gone, "workers outlive a killed sweep")
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
-def test_M6_ctrl_c_leaves_whole_rows(trace: Path, tmp_path: Path, workers: str) -> None:
+@pytest.mark.parametrize(("workers", "ended_by"), [("1", signal.SIGINT), ("2", signal.SIGINT), ("2", signal.SIGKILL)])
+def test_M6_what_ends_a_sweep_leaves_whole_rows(
+    trace: Path, tmp_path: Path, workers: str, ended_by: signal.Signals
+) -> None:
+    """Ctrl-C reaches all its processes, a kill the verb alone."""
     out = tmp_path / "out"
     process = in_process_of_its_own(swept(trace, *MANY, "--seeds", "20", "--out", str(out), "--workers", workers))
     wait_for_rows(process, out, 400)
-    os.killpg(process.pid, signal.SIGINT)
+    if ended_by == signal.SIGINT:
+        os.killpg(process.pid, ended_by)
+    else:
+        process.kill()
     said = last_words(process)
-    assert process.returncode == 130
+    assert process.returncode == (130 if ended_by == signal.SIGINT else -ended_by)
     assert b"Traceback" not in said
-    assert b"leaked" not in said
+    assert b"leaked" not in said or ended_by == signal.SIGKILL
     left_by_orphans(process.pid)
     with open_rows(out, inputs_of(out)) as file:
         assert 0 < len(file.found) < 400

@@ -80,6 +80,16 @@ def test_a_whole_file_in_cents_is_found_by_the_prices_known_before() -> None:
     assert {f.key for f in check_prices(cents, FAMILY) if isinstance(f, QuarantinedPrice)} == set(FAMILY.offers)
 
 
+def test_cents_of_a_size_that_nobody_priced_are_found_by_the_trusted_sizes_of_its_family_on_the_same_terms() -> None:
+    new = book((od("q7.large"), "3"))
+    trusted = book(*((k, str(o.hourly)) for k, o in FAMILY.offers.items() if k != od("q7.large")))
+    (found,) = check_prices(new, trusted)
+    assert isinstance(found, QuarantinedPrice)
+    assert "30 times what the other sizes of its family cost" in found.reason
+    spot = replace(trusted, offers={replace(k, option=SPOT): o for k, o in trusted.offers.items()})
+    assert check_prices(new, spot) == (), "on other terms another price is usual"
+
+
 def test_a_whole_file_in_cents_is_found_without_any_other_prices() -> None:
     cents = replace(FAMILY, offers={k: replace(o, hourly=o.hourly * 100) for k, o in FAMILY.offers.items()})
     assert {f.key for f in check_prices(cents) if isinstance(f, QuarantinedPrice)} == set(FAMILY.offers)
