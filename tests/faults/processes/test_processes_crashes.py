@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import resource
 import signal
-import subprocess
-import sys
-from pathlib import Path
 
 import oracle
 import pytest
-from quick_starts import by_way_of
 from staging import FLEET, Staging
 from verdict import by_address, converges, destroy, exact, judge, planned, settled
 
-from benchmarks.children import ROOT, Child
+from benchmarks.children import Child
 from benchmarks.processes import CLOUDS, TYPES, Fate, Mark, Stage
 from hcloud.live.applying.crash_points import POINTS, RUN_BEGUN
 from hcloud.model.holdings.state import Deed
@@ -132,21 +128,3 @@ def test_A6_nothing_is_asked_of_a_cloud_when_the_intent_cannot_be_made_to_last(
         assert not stage.requests(mutating=True)
     converges(stage, FLEET)
     assert len(stage.ledger.machines) == sum(FLEET.values())
-
-
-def test_ctrl_c_stays_ignored_in_what_a_script_starts_in_its_background(staged: Staging, loaded: Path | None) -> None:
-    stage = staged("aws")
-    mark = stage.front.mark(Mark(0, Fate.HELD, of_order=True))
-    process = subprocess.Popen(
-        ["sh", "-c", "trap '' INT; exec \"$0\" -m hcloud apply -y", sys.executable],
-        cwd=stage.directory,
-        env=stage.environment(**{"PYTHONPATH": str(ROOT), **by_way_of(loaded)}),
-        stderr=subprocess.PIPE,
-    )
-    assert mark.reached.wait(60)
-    process.send_signal(signal.SIGINT)
-    mark.let_go.set()
-    _, told = process.communicate()
-    assert process.returncode == 0, told
-    assert b"stopping" not in told
-    exact(stage, FLEET)
