@@ -1,4 +1,4 @@
-"""A3. Two dozen kills of real applies over three fake clouds, by the harness of benchmark B10, which does a thousand."""
+"""A3. Two dozen kills of applies over three fake clouds, by the harness of benchmark B10, which does a thousand."""
 
 from __future__ import annotations
 
