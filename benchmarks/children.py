@@ -136,6 +136,7 @@ class Forker:
         self._writing = threading.Lock()
         self._number = 0
         self._children: dict[int, Child] = {}
+        self._here = 0
         env = {n: os.environ[n] for n in KEPT if n in os.environ} | FROM_NOWHERE | dict(more or {})
         env["PYTHONPATH"] = os.pathsep.join(filter(None, (env.get("PYTHONPATH"), str(ROOT))))
         self._process = subprocess.Popen(
@@ -169,12 +170,14 @@ class Forker:
 
     def warm(self, job: Job) -> Child:
         """Let the parent do this job itself, to its end, so that later children find its caches filled."""
-        return self.here(job, warm=True)
+        return self.here(job, WARM_SECONDS, warm=True)
 
-    def here(self, job: Job, *, warm: bool = False) -> Child:
-        """The same, of which nothing is expected to stay: a third of a fork's time, for what nobody is to kill."""
+    def here(self, job: Job, seconds: float, *, warm: bool = False) -> Child:
+        """Let the parent do a job that nobody is to kill, in less than half of a fork's time. If it takes longer than
+        that, the parent is ended with it."""
         done = self._begin(job, here=True, warm=warm)
-        done.wait(WARM_SECONDS)
+        self._here = done.number
+        done.wait(seconds)
         return done
 
     def _begin(self, job: Job, **how: bool) -> Child:
@@ -188,6 +191,8 @@ class Forker:
         return child
 
     def _send(self, number: int, what: int) -> None:
+        if number == self._here:
+            self._process.send_signal(what)
         with suppress(BrokenPipeError):  # then it has no children any more
             self._write({"signal": what, "to": number})
 

@@ -101,7 +101,7 @@ def begin(job: dict[str, Any]) -> None:
 
 
 def here(job: dict[str, Any]) -> int:
-    """Run something in this process, which costs a third of a fork; its exit code."""
+    """Run something in this process, which costs less than half of a fork; its exit code."""
     kept = [os.dup(number) for number in STREAMS]
     before = dict(os.environ)
     nobody_speaks()
