@@ -191,7 +191,8 @@ class Lane:
         """Run until it says that it is done; a plan afterwards must find nothing to do."""
         arguments = arguments or (["apply", "plan.json", "--resume", "-y"] if number % 2 else ["apply", "-y"])
         for _ in range(LAGGING_RUNS if is_lagging(number) else PEACEFUL_RUNS):
-            child = self.stage.run(*arguments)
+            child = self.stage.start(*arguments)
+            child.wait()
             if child.code == 0:
                 break
             if child.code == StaleError.exit_code:
@@ -203,8 +204,8 @@ class Lane:
             self.tally.unfinished.append(f"{self.cloud} {number}: exit {child.code}: {child.said[-500:]}")
             return
         if number % LOOKED_AT_EVERY == 0 and not is_lagging(number):
-            looked = self.stage.run("plan", "--detailed-exitcode")
-            if looked.code != 0:
+            looked = self.stage.start("plan", "--detailed-exitcode")
+            if looked.wait() != 0:
                 self.tally.unfinished.append(f"{self.cloud} {number}: not settled: {looked.said[-500:]}")
 
     def _judge(self, number: int) -> None:
@@ -300,7 +301,7 @@ def naive(forker: Forker, trials: int, seed: int) -> Tally:
                 fate = chance.choice((Fate.HELD, Fate.ANSWERED))
                 mark = stage.front.mark(Mark(chance.randrange(MACHINES), fate, of_order=True))
                 tally.killed += struck(stage.start(*arguments), mark, chance)
-            stage.run(*arguments)
+            stage.start(*arguments).wait()
             live = {m.id for m in stage.ledger.live(0.0) if TAG in m.tags}
             tally.orphans += len(live - set(known(stage.directory / FILE)))
             tally.doubles += max(len(live) - MACHINES, 0)

@@ -136,6 +136,7 @@ class Forker:
         self._writing = threading.Lock()
         self._number = 0
         self._children: dict[int, Child] = {}
+        self._here = 0
         env = {n: os.environ[n] for n in KEPT if n in os.environ} | FROM_NOWHERE | dict(more or {})
         env["PYTHONPATH"] = os.pathsep.join(filter(None, (env.get("PYTHONPATH"), str(ROOT))))
         self._process = subprocess.Popen(
@@ -165,25 +166,33 @@ class Forker:
 
     def start(self, job: Job) -> Child:
         """A child that does this job; it is there when its turn comes."""
-        return self._begin(job, warm=False)
+        return self._begin(job)
 
     def warm(self, job: Job) -> Child:
         """Let the parent do this job itself, to its end, so that later children find its caches filled."""
-        done = self._begin(job, warm=True)
-        done.wait(WARM_SECONDS)
+        return self.here(job, WARM_SECONDS, warm=True)
+
+    def here(self, job: Job, seconds: float, *, warm: bool = False) -> Child:
+        """Let the parent do a job that nobody is to kill, in less than half of a fork's time. If it takes longer than
+        that, the parent is ended with it."""
+        done = self._begin(job, here=True, warm=warm)
+        self._here = done.number
+        done.wait(seconds)
         return done
 
-    def _begin(self, job: Job, *, warm: bool) -> Child:
+    def _begin(self, job: Job, **how: bool) -> Child:
         with self._writing:
             self._number += 1
             number, scratch = self._number, Path(self._scratch.name)
             child = Child(number, scratch / f"{number}.out", scratch / f"{number}.err", self._send, self._process.pid)
             self._children[number] = child
         document = {"argv": list(job.argv), "env": dict(job.env), "cwd": str(job.cwd)}
-        self._write({**document, "number": number, "out": str(child.out), "err": str(child.err), "warm": warm})
+        self._write({**document, "number": number, "out": str(child.out), "err": str(child.err), **how})
         return child
 
     def _send(self, number: int, what: int) -> None:
+        if number == self._here:
+            self._process.send_signal(what)
         with suppress(BrokenPipeError):  # then it has no children any more
             self._write({"signal": what, "to": number})
 

@@ -23,6 +23,7 @@ from benchmarks.before_forks import load_sdks, stay_at_home, woken_by_children
 from benchmarks.shipped_once import read_once
 
 ROOMS = ("cli", "live", "sim", "store", "views", "usecases.deciding", "usecases.live", "usecases.studies")
+STREAMS = (0, 1, 2)
 _numbers: dict[int, int] = {}  # of the children that live, by process id
 
 
@@ -81,16 +82,15 @@ def bury() -> None:
 
 
 def begin(job: dict[str, Any]) -> None:
-    """Fork one child, or end one; a job that is to warm runs in this process, so that later children find caches
-    filled."""
+    """Fork one child, or end one; a job of which nobody will be killed runs in this process."""
     if "signal" in job:
         for pid, number in _numbers.items():  # a process id is nobody else's before it was waited for here
             if number == job["to"]:
                 os.kill(pid, job["signal"])
         return
-    if job.get("warm"):
+    if job.get("here"):
         tell({"made": job["number"], "pid": os.getpid()})
-        tell({"over": job["number"], "code": warm(job)})
+        tell({"over": job["number"], "code": here(job)})
         return
     assert threading.active_count() == 1
     pid = os.fork()
@@ -100,22 +100,36 @@ def begin(job: dict[str, Any]) -> None:
     tell({"made": job["number"], "pid": pid})
 
 
-def warm(job: dict[str, Any]) -> int:
-    """Run something that only looks, in this process; its exit code."""
-    kept = os.dup(1)
+def here(job: dict[str, Any]) -> int:
+    """Run something in this process, which costs less than half of a fork; its exit code."""
+    kept = [os.dup(number) for number in STREAMS]
     before = dict(os.environ)
+    nobody_speaks()
     settle(job)
     try:
         code = play(job["argv"])
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+        code = 1
     finally:
-        sys.stdout.flush()
-        os.dup2(kept, 1)
-        os.close(kept)
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+        for number, own in zip(STREAMS, kept, strict=True):
+            os.dup2(own, number)
+            os.close(own)
         os.environ.clear()
         os.environ.update(before)
-    gc.collect()
-    gc.freeze()
+    if job["warm"]:
+        gc.collect()
+        gc.freeze()
     return code
+
+
+def nobody_speaks() -> None:
+    """Nothing comes in."""
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
 
 
 def settle(job: dict[str, Any]) -> None:
@@ -136,8 +150,7 @@ def live_on(job: dict[str, Any]) -> None:
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        nothing = os.open(os.devnull, os.O_RDONLY)
-        os.dup2(nothing, 0)
+        nobody_speaks()
         settle(job)
         code = play(job["argv"])
     except BaseException:

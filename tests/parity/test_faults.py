@@ -52,8 +52,11 @@ def outcome(name: str, *faults: str) -> RunOutcome:
     return run(setting, tasks_in(setting, excerpt(JOBS)), journal=True)
 
 
-@pytest.mark.parametrize("name", POOLS)
-@pytest.mark.parametrize("faults", [(FAILED,), (LOSSES,), (CANCELS,), ALL], ids="+".join)
+@pytest.mark.parametrize(
+    ("name", "faults"),
+    [*((name, ALL) for name in POOLS), ("OdM", (FAILED,)), ("spot", (LOSSES,)), ("HM", (CANCELS,))],
+    ids=lambda found: found if isinstance(found, str) else "+".join(found),
+)
 def test_a_controller_that_is_told_the_events_decides_as_the_engine_did(
     name: str, faults: tuple[str, ...], tmp_path: Path
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import pty
+import signal
 import subprocess
 import sys
 import time
@@ -123,3 +124,17 @@ def test_on_a_terminal_a_bar_and_in_a_pipe_nothing(tmp_path: Path) -> None:
     assert b"checking files" in written
     piped = subprocess.run(words, check=True, capture_output=True, text=True, env=environment, cwd=tmp_path)
     assert piped.stderr == ""
+
+
+def test_ctrl_c_stays_ignored_in_what_a_script_starts_in_its_background() -> None:
+    """A shell ignores it there for what it starts, and Python leaves it so."""
+    stays, said = terminal(is_terminal=False)
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with live.stopping(stays) as stop:
+            signal.raise_signal(signal.SIGINT)
+            assert not stop()
+            assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert not said.getvalue()

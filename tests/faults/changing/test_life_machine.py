@@ -319,8 +319,8 @@ class LifeOnAzure(Life):
 
 
 Life.TestCase.settings = QUIET
-LifeOnGcp.TestCase.settings = QUIET
-LifeOnAzure.TestCase.settings = QUIET
+LifeOnGcp.TestCase.settings = LifeOnAzure.TestCase.settings = settings(QUIET, max_examples=8)
+"""What differs is how a cloud in memory answers, not what is done of it."""
 TestLifeOnAws = Life.TestCase
 TestLifeOnGcp = LifeOnGcp.TestCase
 TestLifeOnAzure = LifeOnAzure.TestCase

@@ -117,7 +117,7 @@ DISTINCT_OF_AN_END = (1, 2, 3, 4, 5, 6, 7)
 """Of 14: the looks before, both orders and the first poll; those that follow are alike."""
 
 
-@pytest.mark.parametrize("answer", ["dropped-before", "dropped-after", "nonsense", "unavailable", "throttled"])
+@pytest.mark.parametrize("answer", ["dropped-before", "dropped-after", "nonsense", "throttled"])
 @pytest.mark.parametrize("call", DISTINCT_OF_A_LAUNCH)
 def test_R1_whichever_request_of_a_launch_is_lost_the_same_order_settles_it(
     rig: AzureRig, call: int, answer: str
@@ -132,7 +132,7 @@ def test_R1_whichever_request_of_a_launch_is_lost_the_same_order_settles_it(
     assert rig.fake.unattached() == ()
 
 
-@pytest.mark.parametrize("answer", ["dropped-before", "dropped-after", "nonsense", "unavailable", "throttled"])
+@pytest.mark.parametrize("answer", ["dropped-before", "dropped-after", "nonsense", "throttled"])
 @pytest.mark.parametrize("call", DISTINCT_OF_AN_END)
 def test_R1_whichever_request_of_an_end_is_lost_it_may_be_sent_again(rig: AzureRig, call: int, answer: str) -> None:
     first, others = launched(rig), launched(rig, key=OTHER_KEY)

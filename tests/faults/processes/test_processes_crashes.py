@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
+import resource
 import signal
-import subprocess
-import sys
-from pathlib import Path
 
 import oracle
 import pytest
-from quick_starts import by_way_of
 from staging import FLEET, Staging
-from verdict import by_address, converges, destroy, exact, judge, planned
+from verdict import by_address, converges, destroy, exact, judge, planned, settled
 
-from benchmarks.children import ROOT, Child
+from benchmarks.children import Child
 from benchmarks.processes import CLOUDS, TYPES, Fate, Mark, Stage
 from hcloud.live.applying.crash_points import POINTS, RUN_BEGUN
 from hcloud.model.holdings.state import Deed
@@ -40,10 +37,9 @@ def interrupted(child: Child, number: int) -> None:
 
 
 def points_of(deed: Deed, cloud: str) -> list[str]:
-    """Each point on one of the clouds: every one on every cloud is in ``answers/test_over_the_wire.py``."""
+    """Two a cloud: every one on every cloud is in ``answers/test_over_the_wire.py``."""
     p = POINTS[deed]
-    points = [RUN_BEGUN, p.begun, p.noted, p.answered, p.concluded, p.saved, p.trimmed]
-    return points[CLOUDS.index(cloud) :: len(CLOUDS)]
+    return {"aws": [p.noted, p.trimmed], "gcp": [RUN_BEGUN, p.answered], "azure": [p.concluded, p.saved]}[cloud]
 
 
 @every_cloud
@@ -53,6 +49,7 @@ def test_A1_a_process_that_ends_at_any_point_of_apply_loses_and_doubles_nothing(
         assert stage.run("apply", "-y", HYC_CRASH_AT=point).code == KILLED_EXIT, point
         judge(stage, FLEET)
         converges(stage, FLEET)
+        settled(stage)
         assert len(stage.ledger.machines) == sum(FLEET.values()), f"{point}: more were made than planned"
 
 
@@ -69,12 +66,12 @@ def test_A2_a_process_that_ends_at_any_point_of_destroy_leaves_nothing(cloud: st
         assert left.code == 0, f"{point}: {left.said}"
         assert not stage.live()
         oracle.v3_foreign_is_untouched(stage.front, "", strangers)
-        stage.want({"web": 0})
-        converges(stage, {"web": 0})
+        exact(stage, {})
 
 
-@every_cloud
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(
+    ("cloud", "number", "code"), [*((cloud, signal.SIGINT, 130) for cloud in CLOUDS), ("aws", signal.SIGTERM, 143)]
+)
 def test_A4_one_signal_ends_cleanly_and_the_next_plan_asks_for_the_rest(
     cloud: str, number: int, code: int, staged: Staging
 ) -> None:
@@ -111,63 +108,23 @@ def test_A5_the_second_signal_stops_before_the_answer_and_says_what_is_open(clou
     assert len(stage.ledger.machines) == sum(FLEET.values())
 
 
-LIMITED = """
-import os, resource, sys
-resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), int(sys.argv[1])))
-os.execv(sys.executable, [sys.executable, "-m", "hcloud", "apply", "-y"])
-"""
-
-
 @pytest.mark.parametrize(
     ("cloud", "most_bytes"), [*(("aws", n) for n in (0, 60, 200, 450, 700, 1000, 1400)), ("gcp", 700), ("azure", 700)]
 )
 def test_A6_nothing_is_asked_of_a_cloud_when_the_intent_cannot_be_made_to_last(
-    cloud: str, most_bytes: int, staged: Staging, loaded: Path | None
+    cloud: str, most_bytes: int, staged: Staging
 ) -> None:
+    """Its files may get that long, from its first request on."""
     stage = staged(cloud)
-    done = subprocess.run(
-        [sys.executable, "-S", "-c", LIMITED, str(most_bytes)],
-        cwd=stage.directory,
-        env=stage.environment(**{"PYTHONPATH": str(ROOT), **by_way_of(loaded)}),
-        capture_output=True,
-        timeout=60,
-        check=False,
-    )
-    assert done.returncode not in (0, None), done.stdout
-    assert b"Traceback" not in done.stderr
+    mark = stage.front.mark(Mark(0, Fate.LATE))
+    child = stage.start("apply", "-y")
+    assert mark.reached.wait(60), child.said
+    resource.prlimit(child.pid, resource.RLIMIT_FSIZE, (most_bytes, most_bytes))
+    mark.let_go.set()
+    assert child.wait() > 0, child.said
+    assert "Traceback" not in child.stderr
     judge(stage, FLEET)
     if not stage.entries():
         assert not stage.requests(mutating=True)
     converges(stage, FLEET)
     assert len(stage.ledger.machines) == sum(FLEET.values())
-
-
-@every_cloud
-def test_G2_after_a_killed_holder_of_the_lock_the_next_run_takes_over(cloud: str, staged: Staging) -> None:
-    stage = staged(cloud)
-    child, mark = started(stage, Fate.HELD)
-    child.send(signal.SIGKILL)
-    assert child.wait() == -signal.SIGKILL
-    mark.let_go.set()
-    stage.front.settle()
-    judge(stage, FLEET)
-    converges(stage, FLEET)
-    assert len(stage.ledger.machines) == sum(FLEET.values())
-
-
-def test_ctrl_c_stays_ignored_in_what_a_script_starts_in_its_background(staged: Staging) -> None:
-    stage = staged("aws")
-    mark = stage.front.mark(Mark(0, Fate.HELD, of_order=True))
-    process = subprocess.Popen(
-        ["sh", "-c", "trap '' INT; exec \"$0\" -m hcloud apply -y", sys.executable],
-        cwd=stage.directory,
-        env=stage.environment(PYTHONPATH=str(ROOT)),
-        stderr=subprocess.PIPE,
-    )
-    assert mark.reached.wait(60)
-    process.send_signal(signal.SIGINT)
-    mark.let_go.set()
-    _, told = process.communicate()
-    assert process.returncode == 0, told
-    assert b"stopping" not in told
-    exact(stage, FLEET)
