@@ -18,7 +18,7 @@ from hypothesis import settings
 from benchmarks.shipped_once import read_once
 
 # How long an example takes is up to the neighbours; and each run draws others. One that failed is kept in the folder.
-settings.register_profile("shared machine", deadline=None, max_examples=50)
+settings.register_profile("shared machine", deadline=None, max_examples=25)
 settings.register_profile("read-only folder", settings.get_profile("shared machine"), database=None)
 settings.load_profile("shared machine" if os.access(Path(__file__).parents[1], os.W_OK) else "read-only folder")
 
