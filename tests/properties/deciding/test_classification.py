@@ -25,7 +25,7 @@ from hcloud.policy.quality import HALF, encode
 SEEDS = range(5)
 ANSWER = Options(limits=EvidenceLimits(float("inf"), float("inf"), 2, 1, 1))
 ASKED = 16
-"""New applications of each seed whose performance is predicted: eighty in all. Scores vary more: all of two seeds are."""
+"""New applications of each seed whose performance is predicted. Scores vary more: all of two seeds are."""
 ALLOWED = 1.3
 """How much worse than the spec's table (one draw of one seed) the mean over five draws may be."""
 PERFORMANCE = {
