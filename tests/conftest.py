@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import os
 import shutil
 import signal
@@ -17,7 +18,7 @@ from hypothesis import settings
 from benchmarks.shipped_once import read_once
 
 # How long an example takes is up to the neighbours; and each run draws others. One that failed is kept in the folder.
-settings.register_profile("shared machine", deadline=None, max_examples=50)
+settings.register_profile("shared machine", deadline=None, max_examples=25)
 settings.register_profile("read-only folder", settings.get_profile("shared machine"), database=None)
 settings.load_profile("shared machine" if os.access(Path(__file__).parents[1], os.W_OK) else "read-only folder")
 
@@ -63,6 +64,7 @@ def _in_memory() -> None:
 
 _in_memory()
 _refused: list[str] = []
+_count = itertools.count()
 read_once()  # before anything imports the reader or the checks by name
 
 
@@ -75,12 +77,16 @@ def shared_data() -> Path:
 
 
 @pytest.fixture(autouse=True)
-def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """No setting and no imported price of the machine reaches a test."""
+def clean_environment(
+    monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """No setting and no imported price of the machine reaches a test. A folder is made only for who asks for one."""
+    asks = "tmp_path" in request.fixturenames
+    own: Path = request.getfixturevalue("tmp_path") if asks else tmp_path_factory.getbasetemp() / f"none-{next(_count)}"
     for name in [n for n in os.environ if n.startswith("HYC_")]:
         monkeypatch.delenv(name)
-    monkeypatch.setenv("HYC_PRICES", str(tmp_path / "user-prices"))
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("HYC_PRICES", f"{own}/user-prices")
+    monkeypatch.setenv("XDG_CONFIG_HOME", f"{own}/config")
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)  # as in a shell, not as in a container
 

@@ -24,8 +24,8 @@ from hcloud.policy.quality import HALF, encode
 
 SEEDS = range(5)
 ANSWER = Options(limits=EvidenceLimits(float("inf"), float("inf"), 2, 1, 1))
-ASKED = 40
-"""New applications of each seed whose performance is predicted: two hundred in all. Scores vary more: all are."""
+ASKED = 16
+"""New applications of each seed whose performance is predicted. Scores vary more: all of two seeds are."""
 ALLOWED = 1.3
 """How much worse than the spec's table (one draw of one seed) the mean over five draws may be."""
 PERFORMANCE = {
@@ -77,7 +77,7 @@ def test_performance_of_known_rank(rank: int, entries: int) -> None:
 
 @pytest.mark.parametrize("rank", SCORES)
 def test_scores_of_known_rank(rank: int) -> None:
-    found = [figures(drawn(scores, rank, seed), 2, seed) for seed in SEEDS]
+    found = [figures(drawn(scores, rank, seed), 2, seed) for seed in SEEDS[:2]]
     got = tuple(mean(found, name) for name in ("mean", "p90", "max"))
     say(f"scores, rank {rank}, 2 entries: mean {got[0]:.1f} p90 {got[1]:.1f} max {got[2]:.1f} points")
     for value, table in zip(got, SCORES[rank], strict=False):
@@ -96,7 +96,7 @@ def test_what_is_answered_within_a_limit_is_better_than_what_is_not() -> None:
 
 def test_the_joint_mode_is_as_good_as_published() -> None:
     errors = []
-    for seed in SEEDS[:2]:
+    for seed in SEEDS[:1]:
         chance = np.random.default_rng(seed)
         truth = performance(2, chance)
         new = truth.new.without(truth.new.apps[25:]).transformed()

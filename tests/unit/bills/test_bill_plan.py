@@ -455,6 +455,11 @@ def test_what_cannot_be_planned_is_told_with_its_dollars() -> None:
 
 
 @pytest.mark.slow
+def test_a_system_without_prices_is_told_as_such() -> None:
+    made = planned(bill(used("m5.large", 10 * FLAT), used("m5.large", 10 * FLAT, "suse")))
+    assert sorted(kind.why_not for kind in made.kinds) == ["", "the price book has no prices of suse in us-east-1"]
+
+
 def test_a_region_without_prices_is_told_as_such(capsys: pytest.CaptureFixture[str]) -> None:
     def elsewhere(usage: BilledUsage, provider: Provider, region: str) -> BilledUsage:
         return replace(usage, kind=replace(usage.kind, provider=provider, region=region))

@@ -77,7 +77,7 @@ def _google_file(url: str, monkeypatch: pytest.MonkeyPatch, folder: Path) -> Non
 
 @lru_cache
 def _key() -> str:
-    made = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    made = rsa.generate_private_key(public_exponent=65537, key_size=1024)
     form = (serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
     return made.private_bytes(*form).decode()
 

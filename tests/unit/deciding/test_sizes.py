@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from decimal import Decimal
+from functools import cache
 from itertools import product
 from pathlib import Path
 
@@ -45,6 +46,7 @@ def size(vcpus: int, price: str = "0.05", committed: str = "0.03") -> Candidate:
     return Candidate(shape(name, vcpus, 4 * vcpus), hourly, made.commitments, None, None)
 
 
+@cache
 def family() -> tuple[Candidate, ...]:
     return tuple(map(size, NAMES))
 

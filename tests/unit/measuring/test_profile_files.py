@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hcloud.errors import InputError, UsageError
@@ -49,6 +49,7 @@ def profiles(draw: st.DrawFn) -> Profile:
 
 @pytest.mark.slow
 @given(profiles())
+@settings(max_examples=20)
 def test_what_is_written_is_read_back(profile: Profile) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "app.yaml"

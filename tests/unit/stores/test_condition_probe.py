@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from bucket_rigs import opened
+from bucket_rigs import on_one, opened
 from buckets import PREFIX, InMemory, Rig
 from states import a_state, an_intent
 
@@ -66,7 +66,7 @@ def test_a_store_that_ignores_conditions_is_refused_before_anything_is_written(r
     assert rig.store().save(a_state()).serial == 1
 
 
-@pytest.mark.slow
+@on_one
 def test_it_is_taken_on_purpose_with_a_warning_each_time(rig: Rig, caplog: pytest.LogCaptureFixture) -> None:
     """What can be seen before a writing is still seen: a lock that somebody holds, a state that somebody wrote."""
     rig.front.ignores_conditions = True
@@ -87,7 +87,7 @@ def test_it_is_taken_on_purpose_with_a_warning_each_time(rig: Rig, caplog: pytes
         place.exchange("state.json", b"[]")
 
 
-@pytest.mark.slow
+@on_one
 def test_who_only_looks_writes_nothing(rig: Rig) -> None:
     store = rig.store()
     assert (store.load(), store.holder(), store.journal().entries()) == (None, None, ())
@@ -95,7 +95,7 @@ def test_who_only_looks_writes_nothing(rig: Rig) -> None:
     assert rig.keys() == []
 
 
-@pytest.mark.slow
+@on_one
 def test_what_was_found_of_another_store_does_not_count(rig: Rig) -> None:
     """Objects are copied from one store to another, and this one with them."""
     for copied in (json.dumps({"store": "https://elsewhere/states"}).encode(), b"half a no", b"[]"):
@@ -106,7 +106,7 @@ def test_what_was_found_of_another_store_does_not_count(rig: Rig) -> None:
         rig.front.ignores_conditions = False
 
 
-@pytest.mark.slow
+@on_one
 def test_an_answer_that_was_lost_is_no_fault_of_conditions(rig: Rig) -> None:
     seen: dict[str, int] = {}
 
@@ -207,7 +207,7 @@ def test_somebody_elses_server_that_takes_every_writing_is_found_out(
 # ---- with the verbs a person would use
 
 
-@pytest.mark.slow
+@on_one
 def test_the_verbs_refuse_such_a_store_and_take_it_with_the_flag(
     rig: Rig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

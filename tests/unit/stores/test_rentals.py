@@ -266,9 +266,9 @@ def test_A6_where_the_log_cannot_be_written_the_state_is_not(tmp_path: Path) -> 
 
 
 @pytest.mark.slow
-def test_ten_thousand_rentals_are_few_lines_and_small(store: FileStateStore) -> None:
-    state = store.save(running(*range(1, 10_001)))
+def test_thousands_of_rentals_are_few_lines_and_small(store: FileStateStore) -> None:
+    state = store.save(running(*range(1, 3_001)))
     lines = (Path(str(store)) / RENTALS).read_bytes().splitlines()
-    assert len(lines) == 11
-    assert len(again(store).rentals().usages()) == 10_000
+    assert len(lines) == 4
+    assert len(again(store).rentals().usages()) == 3_000
     assert json.loads(lines[1])["rentals"][0]["usage"]["resource"] == state.records[0].id

@@ -11,7 +11,7 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
-from bucket_rigs import emptied, opened
+from bucket_rigs import emptied, on_one, opened
 from buckets import PREFIX, Own, Rig
 from states import LINEAGE, a_conclusion, a_record, a_state, an_end, an_intent, note, several
 
@@ -82,7 +82,7 @@ def test_the_server_honours_the_conditions_the_store_rests_on(rig: Rig) -> None:
         late._put("x", b"6", "1234" if isinstance(rig, Own) else '"0123"')
 
 
-@pytest.mark.slow
+@on_one
 def test_G3_a_late_writer_is_refused_by_serial_and_by_tag(rig: Rig, store: BucketStateStore) -> None:
     state = store.save(a_state())
     rig.store().save(replace(state, records=(a_record(9),)))
@@ -96,6 +96,7 @@ def test_G3_a_late_writer_is_refused_by_serial_and_by_tag(rig: Rig, store: Bucke
         place.exchange("state.json", b"{}")
 
 
+@on_one
 def test_G3_who_holds_the_lock_reads_a_state_once_and_is_refused_all_the_same(
     rig: Rig, store: BucketStateStore
 ) -> None:
@@ -114,7 +115,7 @@ def test_G3_who_holds_the_lock_reads_a_state_once_and_is_refused_all_the_same(
     assert found.serial == 9
 
 
-@pytest.mark.slow
+@on_one
 def test_G3_a_line_that_another_wrote_is_noticed(rig: Rig, store: BucketStateStore) -> None:
     store.save(State(LINEAGE))
     theirs = rig.store()
@@ -129,7 +130,7 @@ def test_G3_a_line_that_another_wrote_is_noticed(rig: Rig, store: BucketStateSto
 # ---- the lock
 
 
-@pytest.mark.slow
+@on_one
 def test_G1_the_second_is_told_who_holds_it(rig: Rig, store: BucketStateStore) -> None:
     with store.locked("apply") as info:
         other = rig.store()
@@ -142,7 +143,7 @@ def test_G1_the_second_is_told_who_holds_it(rig: Rig, store: BucketStateStore) -
         assert again.id != info.id
 
 
-@pytest.mark.slow
+@on_one
 def test_G7_the_own_lock_is_recognised_when_its_answer_was_lost(rig: Rig, store: BucketStateStore) -> None:
     lost: list[str] = []
 
@@ -196,7 +197,7 @@ def test_an_answer_that_stays_unknown_is_said_to_be_and_nothing_is_asked(rig: Ri
     store.journal().intend(an_intent(1))
 
 
-@pytest.mark.slow
+@on_one
 def test_G2_a_dead_holder_of_this_machine_is_replaced_and_no_other(rig: Rig, store: BucketStateStore) -> None:
     done = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, check=True)
     with store.locked("apply"):
@@ -218,7 +219,7 @@ def test_G2_a_dead_holder_of_this_machine_is_replaced_and_no_other(rig: Rig, sto
     assert store.holder() is None
 
 
-@pytest.mark.slow
+@on_one
 def test_who_lost_the_lock_writes_nothing_more(rig: Rig, store: BucketStateStore) -> None:
     theirs = rig.store()
     with store.locked("apply") as info:
@@ -236,7 +237,7 @@ def test_who_lost_the_lock_writes_nothing_more(rig: Rig, store: BucketStateStore
         theirs.unlock(info.id)
 
 
-@pytest.mark.slow
+@on_one
 def test_the_lock_of_the_next_holder_is_not_given_back_by_the_last(rig: Rig, store: BucketStateStore) -> None:
     theirs = rig.store()
     with store.locked("apply") as info:
@@ -248,7 +249,7 @@ def test_the_lock_of_the_next_holder_is_not_given_back_by_the_last(rig: Rig, sto
 # ---- the same refusals as in a directory
 
 
-@pytest.mark.slow
+@on_one
 def test_H1_what_is_gone_or_empty_is_no_new_beginning(rig: Rig, store: BucketStateStore) -> None:
     state = store.save(store.save(a_state()))
     rig.put("state.json", b"")
@@ -265,7 +266,7 @@ def test_H1_what_is_gone_or_empty_is_no_new_beginning(rig: Rig, store: BucketSta
         store.load()
 
 
-@pytest.mark.slow
+@on_one
 def test_A8_a_torn_journal_gives_way(rig: Rig, store: BucketStateStore) -> None:
     store.save(State(LINEAGE))
     store.journal().intend(an_intent(1))

@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time
 from decimal import Decimal
 from fnmatch import fnmatchcase
+from itertools import product
 
-from hcloud.catalog.book import PriceBook
+from hcloud.catalog.book import PriceBook, absent
 from hcloud.errors import UsageError
 from hcloud.model.bill import Bill, BilledCommitment
-from hcloud.model.catalog import Provider
+from hcloud.model.catalog import OfferKey, Payment, Provider
 from hcloud.model.workload import Demand
 from hcloud.planning.billed.held import FLOATING, HeldRule, HeldShares, held_of
 from hcloud.planning.billed.kinds import KindUse, MachineKind
@@ -55,11 +56,12 @@ def basis_of(found: BillOfKinds, loaded: Loaded, now: datetime) -> BillBasis:
     found = replace(found, bill=replace(found.bill, commitments=(*found.bill.commitments, *held_too)))
     bound = tuple(section for section in loaded.config.owned if section not in floating)
     loaded = replace(loaded, config=loaded.config.model_copy(update={"owned": bound}))
-    held = held_of(found.bill, kinds, found.types, _held_rule(found, loaded, book, now))
+    held = held_of(found.bill, kinds, found.types, _held_rule(found, loaded, _floated(kinds, book), book, now))
     least = sum((use.size for use in kinds), Decimal(0)) * Decimal(loaded.config.bill.least_share)
     large = tuple(use for use in kinds if use.size >= least)
     small = tuple(use for use in kinds if use.size < least)
-    priced = frozenset((key.provider, key.region, key.os, key.tenancy) for key in book.offers)
+    wanted = {market_key(use.kind) for use in kinds}
+    priced = frozenset(wanted - absent(wanted, ((k.provider, k.region, k.os, k.tenancy) for k in book.offers)))
     return BillBasis(found, large, small, held, book, priced, loaded)
 
 
@@ -72,11 +74,22 @@ def _as_billed(section: OwnedSection, found: BillOfKinds, book: PriceBook) -> Bi
     )  # fmt: skip
 
 
-def _held_rule(found: BillOfKinds, loaded: Loaded, book: PriceBook, now: datetime) -> HeldRule:
-    horizon = loaded.config.settings().outlook.horizon_hours
-    floating = frozenset(
-        (k.provider, k.region, k.instance_type, k.os, k.tenancy) for k in book.offers if k.option in FLOATING
+def _floated(kinds: Sequence[KindUse], book: PriceBook) -> frozenset[tuple[str, ...]]:
+    """The machines of the kinds, with their place and system, for which commitments that float are sold: a book is
+    asked for them alone, since one of whole regions takes a while to make."""
+    places = {(k.provider, k.region, use.usual.name, k.os, k.tenancy) for use in kinds for k in (use.kind,)}
+    terms = list(product(sorted(FLOATING), (1, 3), Payment))
+    return frozenset(
+        (provider, region, name, os, tenancy)
+        for provider, region, name, os, tenancy in places
+        if any(OfferKey(provider, region, name, *term, os, tenancy) in book.offers for term in terms)
     )
+
+
+def _held_rule(
+    found: BillOfKinds, loaded: Loaded, floating: frozenset[tuple[str, ...]], book: PriceBook, now: datetime
+) -> HeldRule:
+    horizon = loaded.config.settings().outlook.horizon_hours
     until = loaded.config.bill.held_until
     return HeldRule(now, until, horizon, found.recent_hours, found.end, found.shrunk, floating, book.offers)
 
