@@ -148,7 +148,7 @@ def test_a_counter_is_refused_with_its_rate(tmp_path: Path, asked: dict[str, str
     assert refused.value.hint == "ask for its rate, which is in vCPUs: rate(METRIC[5m])"
     named = matrix({"a": [(0, 5.0), (60, 4.0)]})
     named["data"]["result"][0]["metric"]["__name__"] = "node_cpu_seconds_total"  # type: ignore[index]
-    with pytest.raises(InputError) as refused:
+    with pytest.raises(InputError, match="is by its name a counter") as refused:
         demand(tmp_path, named, **asked)
     assert refused.value.hint is not None
     assert "rate(node_cpu_seconds_total[5m])" in refused.value.hint
@@ -158,6 +158,27 @@ def test_a_counter_is_refused_with_its_rate(tmp_path: Path, asked: dict[str, str
     with pytest.raises(InputError) as refused:
         read_workload(path, options=WorkloadOptions(columns=columns, **asked))  # type: ignore[arg-type]
     assert "rate(cpu_seconds_total[5m])" in str(refused.value.hint)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "sum(rate(cpu_seconds_total[5m]))",
+        'rate(cpu_seconds_total{pod="a"}[5m])',
+        "pod:cpu_seconds_total:sum_irate",
+        '{job="cpu_seconds_total"}',
+    ],
+)
+def test_a_rate_of_a_counter_is_read(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text('time,"' + name.replace('"', '""') + '"\n0,1\n60,2\n')
+    options = WorkloadOptions(series_value="cores", columns="timestamp=time")
+    found = read_workload(path, options=options)
+    assert isinstance(found, Demand)
+    assert list(found.cores) == [1.0, 2.0]
+    answer = matrix({"a": [(0, 5.0), (60, 4.0)]})
+    answer["data"]["result"][0]["metric"] = {"__name__": name, "job": "cpu_seconds_total"}  # type: ignore[index]
+    assert list(demand(tmp_path, answer, series_value="cores").cores) == [5.0, 4.0]
 
 
 def test_a_machine_that_grows_busier_is_no_counter(tmp_path: Path) -> None:

@@ -39,7 +39,10 @@ _DAY, _ALIKE, _MARKED = 86_400, 12, 2000
 _NAN = "samples that are NaN: no sample"
 _MONOTONE, _RESETS = 48, 0.01
 """Ours: of so many steps of a use of CPUs some fall; a counter falls when its machine begins anew."""
-_COUNTER = re.compile(r"\b__name__=(\w+_total)\b|\b(\w+_seconds_total)\b")
+_COUNTER = re.compile(
+    r"""\b__name__="?(\w+_total)(?![\w:])|(?<![\w:="])(?<!rate\()(\w+_seconds_total)(?![\w:]|(\{[^}]*\})?\[)"""
+)
+"""A counter by its name: no rate of one, no recording rule, and no label's value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,8 +187,9 @@ def refuse_counters(file: str, found: Sequence[MeasuredSeries]) -> None:
         named = _COUNTER.search(f"{series.where} {series.name}")
         if counts or named:
             metric = "METRIC" if named is None else named[1] or named[2]
+            why = "never falls: it is a counter" if counts else "is by its name a counter of what was used"
             raise InputError(
-                f"{file}: {series.named} never falls: it is a counter since the machine started",
+                f"{file}: {series.named} {why} since the machine started",
                 hint=f"ask for its rate, which is in vCPUs: rate({metric}[5m])",
             )
 
