@@ -150,6 +150,9 @@ def test_cells_of_a_series_may_name_their_unit(tmp_path: Path) -> None:
     found = read(path, "timestamp;cores;memory\n" + "".join(rows))
     assert list(found.cores) == pytest.approx(CORES)
     assert list(found.memory) == [1, 2, 3, 4]
+    assert ("cores", "of cells with a unit in that") in [(one.column, one.rule) for one in found.provenance.modelled]
+    with pytest.raises(InputError, match=r"'1k' .*Formatted data off"):  # of thousands, of whatever it is
+        read(path, f"timestamp,value\n{iso(0)},1k\n{iso(1)},900\n")
     with pytest.raises(InputError, match="'2800m'") as caught:
         read(path, "timestamp;percent\n" + "".join(row.rpartition(";")[0] + "\n" for row in rows))
     assert not caught.value.hint

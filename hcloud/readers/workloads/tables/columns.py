@@ -67,7 +67,8 @@ class Column:
     with ``points`` are one whole number for each shared resource, those that are ``requires`` what a job requires of a
     machine, and ``kinds`` may be called as elsewhere. Durations that may be several are what is ``said``, as mm:ss.
     Times without a zone are of this ``zone``, else UTC; ``dates`` is the order of those that do not begin with a year.
-    Cells of a column with ``in_one`` may name their unit (500m, 8Gi): of its own so many are in a vCPU or a GiB.
+    Cells of a column with ``in_one`` may name their unit (500m, 8Gi): of its own so many are in a vCPU or a GiB. Of a
+    ``measured`` one k is no unit: it may be of thousands as Grafana formats them.
     """
 
     name: str
@@ -90,6 +91,7 @@ class Column:
     dates: str = ""
     kinds: bool = False
     in_one: float = 0.0
+    measured: bool = False
 
     @property
     def in_file(self) -> str:
@@ -126,6 +128,7 @@ class Column:
         if self.told or self.sort == "time":
             return self.told or _MOMENT
         unit = f", or with its unit as {'8Gi' if self.name == 'memory' else '500m'}" if self.in_one else ""
+        unit += "; in Grafana: Formatted data off" if self.measured else ""
         if self.above:
             return f"a number above {self.low:g} and at most {self.high:g}{unit}"
         return f"a number from {self.low:g} to {self.high:g}{unit}"
@@ -150,6 +153,8 @@ class Column:
     def size_of(self, text: str) -> float | None:
         """A number with its unit or without, in the column's own; None for what is none."""
         text, of = with_point(text, self.said), memory_of if self.name == "memory" else cpus_of
+        if self.measured and text.rstrip()[-1:] in ("k", "K"):
+            return None
         return of(text, self.in_one) if self.in_one else plain_of(text)
 
     def takes(self, label: str) -> bool:

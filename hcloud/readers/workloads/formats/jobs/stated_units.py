@@ -39,6 +39,7 @@ IN_A_VCPU = {"auto": 1, "vcpu": 1, "milli": 1000, "cpu-units": 1024}
 """Of each unit of CPUs."""
 OF_G = "in powers of 1024 where cells or its column's name say M, G or T: 5% to 9% less if those are powers of 1000"
 """What is said of units that are powers of 1024 to some and of 1000 to others."""
+OF_CELLS = "of cells with a unit in that"
 _CORES = {"milli": "thousandths of a vCPU", "cpu-units": "CPU units, 1,024 to a vCPU"}
 _SPELT = {
     "ns": "nanoseconds",
@@ -113,7 +114,7 @@ def units_read(sink: Sink, options: WorkloadOptions) -> list[Modelled]:
         unit_said("memory", name) in ("MiB", "GiB", "TiB") and "ib" not in name.lower()
     )
     if of_g or "memory" in sink.with_units:
-        told.append(Modelled("memory", OF_G if of_g else "of cells with a unit in that", "fixed"))
+        told.append(Modelled("memory", OF_G if of_g else OF_CELLS, "fixed"))
     if IN_A_GIB[memory] != 1:
         told.append(Modelled("memory", f"read as {memory}", "memory_unit"))
     if IN_A_VCPU[options.cores_unit] > 1:

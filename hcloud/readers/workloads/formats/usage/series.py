@@ -14,7 +14,7 @@ from hcloud.readers.workloads import limits
 from hcloud.readers.workloads.commands import advice
 from hcloud.readers.workloads.findings import Findings
 from hcloud.readers.workloads.formats.jobs.jobs_table import times_read
-from hcloud.readers.workloads.formats.jobs.stated_units import OF_G
+from hcloud.readers.workloads.formats.jobs.stated_units import OF_CELLS, OF_G
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.source import TraceFile
 from hcloud.readers.workloads.tables.columns import Column
@@ -37,7 +37,7 @@ _TIME = Column("timestamp", "time", high=limits.SUBMIT_SECONDS)
 
 _BESIDE = (
     Column("memory", high=1e12, required=False, in_one=1.0),
-    Column("batch_cores", high=limits.CORES, required=False, in_one=1.0),
+    Column("batch_cores", high=limits.CORES, required=False, in_one=1.0, measured=True),
 )
 
 
@@ -64,9 +64,10 @@ class Meaning:
 def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None = None) -> Demand:
     """Demand of a ``timestamp,value`` file; the value column may be named cores, percent or requests instead."""
     meaning = meaning_of(source, options)
+    is_cores = meaning.value == "cores"
     known = (
         dated(_TIME, options),
-        Column(meaning.column, high=_HIGH[meaning.value], in_one=float(meaning.value == "cores")),
+        Column(meaning.column, high=_HIGH[meaning.value], in_one=float(is_cores), measured=is_cores),
         *(_BESIDE if meaning.column == "cores" else ()),
     )
     layout = header_layout(source, known, ignore_extra=options.extra_columns == "ignore", decimal=options.decimal)
@@ -88,6 +89,8 @@ def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None 
     by_name = dict(zip(names, means, strict=True))
     cores = in_cores(by_name[meaning.column], meaning.value, grid.step, options)
     in_cells = [Modelled("memory", OF_G, "fixed")] if table.sink.with_units.get("memory") else []
+    if meaning.column in table.sink.with_units:
+        in_cells.append(Modelled("cores", OF_CELLS, "fixed"))
     rules = (*times_read(table.sink), *meaning.modelled, *in_cells)
     provenance = Provenance(source.name, FORMAT, table.digest, table.rows, repaired, {}, rules)
     extras = SeriesExtras(by_name.get("memory"), by_name.get("batch_cores"))
