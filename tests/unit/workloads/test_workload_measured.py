@@ -141,6 +141,22 @@ def test_a_column_beside_names_says_itself_that_it_has_vcpus_or_bytes(tmp_path: 
     assert isinstance(found, Demand)
     assert list(found.cores) == pytest.approx(CORES)
     assert found.memory.max() == 2
+    told = {}
+    for column, cells in {"memory_bytes": "1 1", "mem_usage_gb": "2 2", "memory_gb": "512Mi 1", "memory_mb": "1Gi 2Gi",
+                          "memory_limit_gb": "8 8", "requested_memory_gb": "8 8"}.items():  # fmt: skip
+        rows = "".join(f"{iso(n)},a,1,{cell}\n" for n, cell in enumerate(cells.split()))
+        path.write_text(f"timestamp,name,cores,{column}\n{rows}")
+        table = read_workload(path, options=WorkloadOptions(extra_columns="ignore"))
+        told[column] = [one.rule for one in table.provenance.modelled if one.column == "memory"]
+    beside = "4 GiB per vCPU"  # no limit is memory in use
+    assert told == {
+        "memory_bytes": ["read from column memory_bytes as B"],
+        "mem_usage_gb": [beside],
+        "memory_gb": ["read from column memory_gb as GiB; cells name their unit; GB is GiB"],
+        "memory_mb": ["read from column memory_mb; cells name their unit; GB is GiB"],
+        "memory_limit_gb": [beside],
+        "requested_memory_gb": [beside],
+    }
 
 
 def test_cells_of_a_series_may_name_their_unit(tmp_path: Path) -> None:

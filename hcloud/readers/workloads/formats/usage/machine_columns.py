@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from hcloud.errors import InputError, did_you_mean
 from hcloud.readers.workloads.commands import advice
 from hcloud.readers.workloads.findings import shown
-from hcloud.readers.workloads.meanings import JOBS, SERIES, VALUES, called_columns, meant, plain
+from hcloud.readers.workloads.meanings import JOBS, SERIES, VALUES, called_columns, meant, plain, spelt
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.source import TraceFile
 
@@ -19,6 +19,7 @@ _OTHER_USE = re.compile(r"\b(memory|mem|ram|swap|disk|network|bytes|iops|costs?|
 _OF_ALL = re.compile(r"total|sum|average|avg|mean|max(imum)?|min(imum)?|median|p\d\d|all")
 _PERCENT = re.compile(r"%|\bper ?cent(age)?\b", re.IGNORECASE)
 _CORES = re.compile(r"\bv?(cpus|cores)\b", re.IGNORECASE)
+_NOT_IN_USE = re.compile(r"limit|req|alloc")
 _LEFT_OUT = "columns of no machine (extra_columns=ignore)"
 
 
@@ -117,11 +118,11 @@ def _long(
 
 def _by_their_units(names: list[str]) -> dict[str, str]:
     """The columns by their names; beside a machine's name also the one of which the name says that it has vCPUs, else
-    percent, and the one of memory in a unit."""
+    percent, and the one of memory in use, in a unit."""
     found = meant(names, SERIES)
     if "name" not in found:
         return found
-    kinds = {"memory": [name for name in names if "memory" in meant([name], JOBS)]}
+    kinds = {"memory": [name for name in names if "memory" in meant([name], JOBS) and not _NOT_IN_USE.search(spelt(name))]}
     if not any(value in found for value in VALUES):
         units = [(_unit([name]), name) for name in names if not _is_no_machine(name, alone=True)]
         kinds |= {unit: [name for one, name in units if one == unit] for unit in ("cores", "percent")}

@@ -93,9 +93,9 @@ class _MachineTable:
         self.repaired: dict[str, int] = {"byte order mark skipped": 1} if source.marked else {}
         self.machines: dict[str, _Samples] = {}
         self.percent: bool | None = None
-        self.in_cells = self.memory_in_cells = False
-        name = None if columns.memory is None else header.names[columns.memory]
-        self.memory_unit = (unit_said("memory", name) if name else None) or "GiB"
+        self.in_cells = self.memory_in_cells = self.bare_memory = False
+        self.memory_name = "memory" if columns.memory is None else header.names[columns.memory]
+        self.memory_unit = unit_said("memory", self.memory_name) or "GiB"
         self.last = "", math.nan
 
     def read_at_once(self) -> bool:
@@ -229,6 +229,8 @@ class _MachineTable:
             self.in_cells |= at != self.columns.memory
             self.memory_in_cells |= at == self.columns.memory
             plain = repr(amount)
+        else:
+            self.bare_memory |= at == self.columns.memory
         if not known or NUMBER.fullmatch(plain) is None:
             where = f"line {line}, column {self.header.names[at]}"
             self.findings.add(where, shown(text), self._allowed(plain))
@@ -272,9 +274,11 @@ class _MachineTable:
 
     def rules(self) -> list[Modelled]:
         """What is assumed of times, and of memory."""
-        told = [Modelled("memory", "cells name their unit; GB is GiB", "fixed")] if self.memory_in_cells else []
-        if self.memory_unit != "GiB":
-            told.append(Modelled("memory", f"read as {self.memory_unit}", "fixed"))
+        parts = ["cells name their unit; GB is GiB"] if self.memory_in_cells else []
+        if self.memory_name != "memory":
+            unit = f" as {self.memory_unit}" if self.bare_memory else ""
+            parts.insert(0, f"read from column {self.memory_name}{unit}")
+        told = [Modelled("memory", "; ".join(parts), "fixed")] if parts else []
         if self.clock.local:
             return [*told, Modelled("times", self.options.zone or "dates without a zone are UTC", "zone")]
         ticks = 0.0 if self.clock.notation is None else self.clock.notation[0]
