@@ -16,6 +16,8 @@ from hcloud.units import and_last, counted
 
 ENVIRONMENT = "HYC_"
 STATE = "HYC_STATE"
+_ANYBODYS = ("os", "vcpus", "options", "gpus")
+"""Keys of a market that mean other things too, so that a variable named after one alone may be anybody's."""
 _EVERY_KEY = "'hcloud init --dir DIRECTORY' writes every key with what it does"
 
 Content = Mapping[str, object]
@@ -48,7 +50,8 @@ def environment_layers(model: type[Section], environment: Mapping[str, str]) -> 
     purchases."""
     fields = {name: field.annotation for name, field in model.model_fields.items()}
     sections = [name for name, annotation in fields.items() if isinstance(annotation, type)]
-    lists = {name: keys_at(model, (name,)) for name, annotation in fields.items() if get_origin(annotation) is tuple}
+    lists = [name for name, annotation in fields.items() if get_origin(annotation) is tuple]
+    of_markets = {_singular(key) for key in keys_at(model, ("markets",)) if key not in _ANYBODYS}
     keys = {f"{section}__{key}": (section, key) for section in sections for key in keys_at(model, (section,))}
     for name, text in sorted(environment.items()):
         if not name.startswith(ENVIRONMENT) or name == STATE:
@@ -63,7 +66,10 @@ def environment_layers(model: type[Section], environment: Mapping[str, str]) -> 
         elif meant:
             told = " or ".join(f"{ENVIRONMENT}{one}".upper() for one in meant)
             raise InputError(f"{name}: a section stands before the key, and two underscores; did you mean {told}?")
-        elif found := next((one for one, own in lists.items() if _is_in_list(bare, one, own)), ""):
+        elif found := next(
+            (one for one in lists if _singular(bare.partition("_")[0]) == _singular(one)),
+            "markets" if _singular(bare) in of_markets else "",
+        ):
             raise InputError(f"{name}: {found} is a list: write it in a file, not in the environment", hint=_EVERY_KEY)
         elif "__" in bare:
             asked = bare.replace("__", ".", 1)
@@ -73,10 +79,8 @@ def environment_layers(model: type[Section], environment: Mapping[str, str]) -> 
         yield STATE, {"live": {"state": place if "://" in place else str(Path(place).absolute())}}
 
 
-def _is_in_list(bare: str, section: str, keys: Iterable[str]) -> bool:
-    """Whether a variable means a list of sections, or a key of theirs, be it of one value (``region``)."""
-    singular = (key.removesuffix("s") for key in keys)
-    return bare.partition("__")[0] == section or bare.removeprefix(f"{section}_") in (section, *keys, *singular)
+def _singular(word: str) -> str:
+    return f"{word[:-3]}y" if word.endswith("ies") else word.removesuffix("s")
 
 
 def merged(layers: Iterable[Layer]) -> dict[str, object]:

@@ -165,9 +165,14 @@ def test_flags_beat_environment_beats_file_beats_user_file(tmp_path: Path, monke
         load_config(path, {"HYC_PLANNING_HORIZON": "3y", "HYC_PRICES": "/prices", "HYC_PROFILE_RUN": "1"})
     with pytest.raises(InputError, match="did you mean HYC_PLANNING__HORIZON"):
         load_config(path, {"HYC_HORIZON": "3y"})
-    for name in ("PROVIDER", "MARKETS", "MARKETS_OS", "OWNED__COUNT"):  # they were ignored, too
+    for name in (  # they were ignored, too
+        "PROVIDER", "FAMILY", "TERM", "MARKETS", "MARKETS_OS", "MARKET", "MARKET_PROVIDER", "MARKETS_0_PROVIDER", "FLEETS",
+        "OWNED__COUNT",
+    ):  # fmt: skip
         with pytest.raises(InputError, match="is a list: write it in a file"):
             load_config(path, {f"HYC_{name}": "1"})
+    anybodys = {f"HYC_{name}": "1" for name in ("OS", "COUNT", "ADDRESS", "OPTION", "VCPU", "TYPE", "MARKETING")}
+    load_config(path, anybodys)
     write(user, "planning: {headroom: 15}")
     with pytest.raises(InputError, match=r"hcloud-hybrid.hcloud\.yaml: 1 problem"):
         load_config(write(tmp_path, "planning: {seed: 2}"), {})
