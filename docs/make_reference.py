@@ -17,6 +17,7 @@ from hcloud.cli.examples import ENVIRONMENT, EXAMPLES
 from hcloud.cli.main import VERBS, build
 from hcloud.readers.configuration.config import Config
 from hcloud.readers.section import DURATION
+from hcloud.units import DURATIONS
 from hcloud.usecases.tools.init import EXAMPLES as LISTS
 from hcloud.usecases.tools.init import texts_of, yaml_value
 
@@ -26,11 +27,11 @@ COMMON = 2
 """Verbs that have an option in common, from which on it stands in one table for all."""
 INTRODUCTION = "`hcloud VERB --help` prints the same, with the formats that an option takes."
 
-CONFIGURING = """\
+CONFIGURING = f"""\
 `hcloud init` writes every key with a comment; `hcloud validate` checks a file and the files it names; the schema is
 [hcloud.schema.json](../schemas/hcloud.schema.json). A flag overrides the environment variable `HYC_<SECTION>__<KEY>`,
 the variable overrides `hcloud.yaml` (or `-f FILE`), and that overrides the user's own file. There is no variable for a
-list and none for the section `commitments`. Durations: 90s, 10min, 1h, 7d, 2w, 1y."""
+list and none for the section `commitments`. Durations: {DURATIONS} or in words (2 years)."""
 
 
 class Option(NamedTuple):

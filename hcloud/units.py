@@ -21,6 +21,7 @@ DURATION = (
     r"|(mos?|months?)|(y|yrs?|years?))"
 )
 """A number and its unit: a group for each of ours."""
+DURATIONS = "90s, 10min, 1h, 7d, 2w, 6mo, 1y"
 _DURATION = re.compile(DURATION)
 _MILLISECONDS = {"us": Decimal("0.001"), "µs": Decimal("0.001"), "ms": Decimal(1), "s": Decimal(1000)}
 _TIME_UNITS = (
@@ -39,13 +40,17 @@ _PLAIN_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?", re.AS
 
 
 def parse_duration(text: str) -> int:
-    """Whole seconds of ``90s``, ``10min`` (or ``10m``), ``1h``, ``7d``, ``2 weeks``, ``1y`` (8,760 hours, 12 months).
+    """Whole seconds of ``90s``, ``10min`` (or ``10m``), ``1h``, ``7d``, ``2 weeks``, ``6mo``, ``1y`` (8,760 hours).
 
     Raises ValueError for anything else.
     """
-    match = _DURATION.fullmatch(text.strip() if text.strip().endswith("M") else text.strip().lower())
+    plain = text.strip()
+    if plain.endswith("M") and _DURATION.fullmatch(plain.lower()):
+        number = plain[:-1].strip()
+        raise ValueError(f"{text!r} may be months or minutes; write {number}mo or {number}min")
+    match = _DURATION.fullmatch(plain.lower())
     if match is None:
-        raise ValueError(f"{text!r} is not a duration; write for example 90s, 10min, 1h, 7d, 2w or 1y")
+        raise ValueError(f"{text!r} is not a duration; write for example {DURATIONS} or '2 years'")
     number, *units = match.groups()
     seconds = Decimal(number) * next(of for unit, of in zip(units, _SECONDS.values(), strict=True) if unit)
     if seconds != int(seconds):

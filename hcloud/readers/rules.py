@@ -14,14 +14,13 @@ from hcloud.model.catalog import PurchaseOption, ScopeName
 from hcloud.model.files import none_such
 from hcloud.model.plans.gate import Check, GateRule, Level
 from hcloud.readers.safe_yaml import load_yaml
-from hcloud.readers.section import Section, validated
+from hcloud.readers.section import SPAN_IN_TEXT, Section, validated
 from hcloud.units import parse_duration
 
 FILE_NAME = "rules.yaml"
 LARGEST = 1 << 20
 DAY = 86_400
 YEAR = parse_duration("1y")
-_DURATION = {"type": "string", "pattern": r"^\s*[0-9]+(\.[0-9]+)?\s*(s|min|m|h|d|w|y)\s*$"}
 _CHECKS = tuple(check.value for check in Check)
 
 
@@ -43,9 +42,9 @@ def _days(value: object) -> object:
 Amount = Annotated[Decimal, Field(ge=0, allow_inf_nan=False)]
 Share = Annotated[Decimal, Field(ge=0, le=1, allow_inf_nan=False)]
 Years = Annotated[
-    int, BeforeValidator(_years), Field(ge=0, le=10), WithJsonSchema({"anyOf": [{"type": "integer"}, _DURATION]})
+    int, BeforeValidator(_years), Field(ge=0, le=10), WithJsonSchema({"anyOf": [{"type": "integer"}, SPAN_IN_TEXT]})
 ]
-Days = Annotated[Decimal, BeforeValidator(_days), WithJsonSchema(_DURATION)]
+Days = Annotated[Decimal, BeforeValidator(_days), WithJsonSchema(SPAN_IN_TEXT)]
 Patterns = Annotated[tuple[Annotated[str, Field(min_length=1, max_length=200)], ...], Field(min_length=1)]
 
 

@@ -28,14 +28,15 @@ POSITIVE: JsonSchemaValue = {
         {"type": "string", "pattern": r"^\s*\+?[0-9]+(\.[0-9]*)?\s*$"},
     ]
 }
-_SPAN: JsonSchemaValue = {"type": "string", "pattern": rf"^\s*{IN_WORDS}\s*$"}
+_ANY_CASE = re.sub(r"(?<!\\)(?!m\|)[a-z]", lambda letter: f"[{letter[0]}{letter[0].upper()}]", IN_WORDS)
+SPAN_IN_TEXT: JsonSchemaValue = {"type": "string", "pattern": rf"^\s*{_ANY_CASE}\s*$"}
 
 
 class _Span:
     """Lets the schema say that whole seconds may be written as a time span."""
 
     def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        return {"anyOf": [handler(core), _SPAN]}
+        return {"anyOf": [handler(core), SPAN_IN_TEXT]}
 
 
 SPAN = _Span()

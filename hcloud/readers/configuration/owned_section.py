@@ -9,16 +9,21 @@ from typing import Annotated, Literal, Self
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from hcloud.model.catalog import OfferKey, Payment, Provider, PurchaseOption
-from hcloud.readers.section import POSITIVE, Section, setting
+from hcloud.readers.section import POSITIVE, SPAN_IN_TEXT, Section, setting
 from hcloud.units import parse_duration
 
 
 def _years(value: object) -> object:
-    years, rest = divmod(parse_duration(value), parse_duration("1y")) if isinstance(value, str) else (value, 0)
-    return value if rest else years
+    if not isinstance(value, str):
+        return value
+    seconds, year = parse_duration(value), parse_duration("1y")
+    years = round(seconds / year)
+    return years if abs(seconds - years * year) <= _LEAP_DAYS else value
 
 
-Years = Annotated[Literal[1, 3], BeforeValidator(_years), WithJsonSchema({"enum": [1, 3, "1y", "3y"]})]
+_LEAP_DAYS = parse_duration("2d")
+"""Ours: by so much years in days may be off, as 366d and 1096d with a leap day."""
+Years = Annotated[Literal[1, 3], BeforeValidator(_years), WithJsonSchema({"anyOf": [{"enum": [1, 3]}, SPAN_IN_TEXT]})]
 Positive = Annotated[Decimal, Field(gt=0), WithJsonSchema(POSITIVE)]
 
 

@@ -18,7 +18,7 @@ from hcloud.readers.configuration.owned_section import OwnedSection
 from hcloud.readers.safe_yaml import load_yaml
 from hcloud.readers.section import DURATION
 from hcloud.store.files.whole import write_shown
-from hcloud.units import format_duration
+from hcloud.units import DURATIONS, format_duration
 from hcloud.usecases.workloads.sources import SCENARIO_PREFIX
 
 COMMENT_COLUMN, WIDTH, NARROWEST = 30, 110, 30
@@ -27,7 +27,8 @@ _PLAIN = re.compile(r"[A-Za-z_./][\w./-]*")
 
 _HEAD = (
     "hcloud.yaml: what ran, at which prices, which offers a plan may choose from, and how far it looks ahead.",
-    "Every key is here with its default; delete those you do not change. Durations: 90s, 10min, 1h, 7d, 2w, 1y.",
+    "Every key is here with its default; delete those you do not change.",
+    f"Durations: {DURATIONS} or in words (2 years).",
     "'hcloud validate' checks this file and what it names; 'hcloud validate --schema' prints its JSON schema.",
     "HYC_<SECTION>__<KEY> in the environment goes over this file, flags of a verb over both.",
 )

@@ -141,6 +141,7 @@ def test_the_rules_of_the_example_follow_the_published_schema() -> None:
     path = EXAMPLES / "ci" / "rules.yaml"
     content = load_yaml(path.read_text(encoding="utf-8"), path.name)
     jsonschema.Draft202012Validator(rules_schema()).validate(content)
+    jsonschema.Draft202012Validator(rules_schema()).validate({"rules": [{"price_age": "30 Days"}]})
     bad: list[object] = [{"rules": []}, {"rules": [{"monthly": 1, "hourly": 1}]}, {"rules": [{"montly": 1}]}]
     for wrong in bad:
         with pytest.raises(jsonschema.ValidationError):

@@ -8,13 +8,15 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from hcloud.errors import InputError, Problem, UsageError
 from hcloud.model.catalog import Payment, Provider
-from hcloud.readers.configuration.config import Config, load_config
+from hcloud.readers.configuration.config import Config, config_schema, load_config
 from hcloud.readers.permissions import PermissionTable
 from hcloud.readers.prices.overlay import _Overlay
 from hcloud.readers.rules import RulesFile
+from hcloud.readers.safe_yaml import load_yaml
 from hcloud.readers.section import Section, validated
 from hcloud.usecases.workloads.sources import Flags, with_flags
 
@@ -166,8 +168,8 @@ def test_flags_beat_environment_beats_file_beats_user_file(tmp_path: Path, monke
     with pytest.raises(InputError, match="did you mean HYC_PLANNING__HORIZON"):
         load_config(path, {"HYC_HORIZON": "3y"})
     for name in (  # they were ignored, too
-        "PROVIDER", "FAMILY", "TERM", "MARKETS", "MARKETS_OS", "MARKET", "MARKET_PROVIDER", "MARKETS_0_PROVIDER", "FLEETS",
-        "OWNED__COUNT",
+        "PROVIDER", "FAMILY", "TERM", "MARKETS", "MARKETS_OS", "MARKET", "MARKET_PROVIDER", "MARKETS_0_PROVIDER",
+        "FLEETS", "OWNED__COUNT",
     ):  # fmt: skip
         with pytest.raises(InputError, match="is a list: write it in a file"):
             load_config(path, {f"HYC_{name}": "1"})
@@ -221,7 +223,8 @@ def test_a_workload_flag_replaces_the_configured_one(tmp_path: Path) -> None:
             " term_years: 1, count: 2, expires: 2028-06-01}]",
             "on-demand is no commitment: state what was bought, for example reserved-instance",
         ),
-        ("markets: [{provider: aws, terms: [18 months]}]", "must be 1 or 3"),  # it was taken for a year
+        ("markets: [{provider: aws, terms: [548d]}]", "must be 1 or 3"),  # it was taken for a year
+        ("planning: {horizon: 1M}", "may be months or minutes; write 1mo or 1min"),
         ("markets: {provider: aws}", "must be a list, for example [first, second]"),
     ],
 )
@@ -232,9 +235,13 @@ def test_a_value_that_cannot_be_is_refused_with_what_it_may_be(text: str, said: 
 
 
 def test_a_year_may_be_written_in_words(tmp_path: Path) -> None:
-    text = "markets: [{provider: aws, terms: [1 year, 36 Months]}]\nplanning: {horizon: 3Y}"
-    config = load_config(write(tmp_path, text)).config
-    assert (config.markets[0].terms, config.planning.horizon) == ((1, 3), 3 * 8760 * 3600)
+    schema = Draft202012Validator(config_schema())
+    for terms in ("1 year, 36 Months", "366d, 1096 DAYS"):  # with a leap day
+        text = f"markets: [{{provider: aws, terms: [{terms}]}}]\nplanning: {{horizon: 3Y}}"
+        config = load_config(write(tmp_path, text)).config
+        assert (config.markets[0].terms, config.planning.horizon) == ((1, 3), 3 * 8760 * 3600)
+        assert schema.is_valid(load_yaml(text, "hcloud.yaml"))
+    assert not schema.is_valid({"planning": {"horizon": "1M"}})
 
 
 @pytest.mark.parametrize("option", ["ec2-instance-savings-plan", "compute-savings-plan"])

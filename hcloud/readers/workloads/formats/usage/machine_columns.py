@@ -122,7 +122,9 @@ def _by_their_units(names: list[str]) -> dict[str, str]:
     found = meant(names, SERIES)
     if "name" not in found:
         return found
-    kinds = {"memory": [name for name in names if "memory" in meant([name], JOBS) and not _NOT_IN_USE.search(spelt(name))]}
+    kinds = {
+        "memory": [name for name in names if "memory" in meant([name], JOBS) and not _NOT_IN_USE.search(spelt(name))]
+    }
     if not any(value in found for value in VALUES):
         units = [(_unit([name]), name) for name in names if not _is_no_machine(name, alone=True)]
         kinds |= {unit: [name for one, name in units if one == unit] for unit in ("cores", "percent")}
