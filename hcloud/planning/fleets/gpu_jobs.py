@@ -133,7 +133,8 @@ def _unnamed(jobs: Jobs, book: PriceBook, markets: Sequence[Market]) -> UsageErr
         by_family[shape.family] = min(hourly / shape.gpus, by_family.get(shape.family, hourly))
     named = ", ".join(family for market in markets for family in market.families)
     if not by_family:
-        fetched = (refresh_command(m.provider, m.regions[0]) for m in markets if m.provider is Provider.AWS)
+        ours = [market for market in markets if market.provider is Provider.AWS]
+        fetched = dict.fromkeys(refresh_command(market.provider, market.regions[0]) for market in ours)
         return EvidenceError(
             f"{jobs.provenance.name}: its jobs ask for GPUs, and the price book has no machine with GPUs there",
             hint="import prices of such: " + " or ".join(f"'{c}'" for c in ("hcloud pricing import FILE", *fetched)),

@@ -162,6 +162,11 @@ def test_a_configuration_is_checked_for_machines_with_gpus(
     file.write_text(f"workload: {{path: jobs.csv, options: {{gpu: only}}}}\n{market}\n")
     assert run(["validate", str(file), *NOW]) == code
     assert ("no family of that name (m6i) has GPUs" in " ".join(capsys.readouterr().out.split())) == bool(code)
+    if code:  # two markets of one region, of which the command was told twice
+        here = "{provider: aws, regions: [eu-west-3], vcpus: 4}"
+        file.write_text(f"workload: {{path: jobs.csv, options: {{gpu: only}}}}\nmarkets: [{here}, {here}]\n")
+        assert run(["validate", str(file), *NOW]) == code
+        assert " ".join(capsys.readouterr().out.split()).count("pricing refresh --provider aws --region eu-west-3") == 1
 
 
 def test_a_reserve_is_sized_for_jobs_that_are_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
