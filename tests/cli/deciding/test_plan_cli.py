@@ -301,7 +301,7 @@ def test_a_plan_overwrites_a_plan_and_nothing_else(trace: Path, tmp_path: Path) 
 
 def test_each_provider_takes_the_regions_and_families_it_knows(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["--provider", "aws", "--provider", "azure", "--region", "us-east-1", "--region", "eastus"]
-    assert run(["plan", str(trace), *NOW, *words, "--family", "m6i", "-o", "json"]) == 0
+    assert run(["plan", str(trace), *NOW, *words, "--family", "m6i.4xlarge", "-o", "json"]) == 0
     plan = json.loads(capsys.readouterr().out)
     assert {r["address"].split("/")[0] for r in plan["refusals"]} | {m["provider"] for m in plan["mix"]} == {
         "aws",
