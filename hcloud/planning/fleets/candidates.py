@@ -129,7 +129,7 @@ def _check_names(book: PriceBook, market: Market) -> None:
 
 def _shapes(book: PriceBook, market: Market) -> Iterator[InstanceType]:
     for (provider, _), shape in sorted(book.types.items()):
-        if provider != market.provider or ".metal" in shape.name:
+        if provider != market.provider or (".metal" in shape.name and shape.name not in market.families):
             continue
         if market.vcpus and shape.vcpus != market.vcpus:
             continue

@@ -9,12 +9,13 @@ from functools import cache
 from html import unescape
 from types import SimpleNamespace
 from typing import Any, cast
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from hcloud.errors import UsageError
+from hcloud.errors import DeniedError, UsageError
 from hcloud.model.bill import Bill, BilledCommitment, BilledUsage, CoveredUse, LineKind, LineSum, Service, UsageKind
 from hcloud.model.catalog import OfferKey, Payment, Provider, PurchaseOption
 from hcloud.model.holdings.live import Commitment, Scope
@@ -29,7 +30,7 @@ from hcloud.readers.configuration.config import Loaded, MarketSection, load_conf
 from hcloud.readers.configuration.owned_section import OwnedSection
 from hcloud.readers.prices.shipped.bundled import load_bundled
 from hcloud.usecases.deciding.billed.basis import basis_of, question_of, with_bought
-from hcloud.usecases.deciding.billed.plan import plan_of
+from hcloud.usecases.deciding.billed.plan import _told_of_held, plan_of
 from hcloud.usecases.live.ground import LiveGround
 from hcloud.usecases.live.held import bought_since, with_held
 from hcloud.usecases.workloads.billed import by_kinds
@@ -552,6 +553,11 @@ def test_what_was_bought_since_the_bill_is_owned_of_the_kind_that_it_covers() ->
     assert "which tells no type of it" in told_of[1]
     assert "which tells no end of it" in told_of[2]
     assert sorted(o.instance_type for o in owned_too.config.owned) == sorted(["m5.xlarge", *beside])
+    # beside `owned`, too, it is told where the account may not be read
+    cloud.commitments = Mock(side_effect=DeniedError("no rights", cast("Any", "list")))
+    assert with_held(cast("LiveGround", ground), NOW)[1] == (
+        "existing commitments could not be read and are not counted: list: no rights",
+    )
 
 
 def test_what_floats_and_was_bought_since_the_bill_covers_its_kinds_at_todays_rates() -> None:
@@ -569,6 +575,14 @@ def test_what_floats_and_was_bought_since_the_bill_covers_its_kinds_at_todays_ra
     assert pool.rates == pytest.approx({kind: float(price) / 4 for kind, price in hourly.items()})
     assert (len(hourly), pool.hours_left, basis.held.unused, basis.held.endless) == (2, 100 * 24, {}, ())
     assert not basis.loaded.config.owned  # of no kind alone
+    afar = config.model_copy(update={"owned": (owned.model_copy(update={"region": "eu-west-1"}),)})
+    assert basis_of(made, replace(loaded, config=afar), NOW).held.pools  # it was refused: no price there
+    # what has ended was left out without a word
+    windows = owned.model_copy(update={"option": PurchaseOption.RESERVED, "os": "windows"})
+    past = [one.model_copy(update={"expires": NOW.date()}) for one in (owned, windows)]
+    ended = basis_of(made, replace(loaded, config=config.model_copy(update={"owned": tuple(past)})), NOW)
+    assert list(_told_of_held(ended)) == [f"owned: {one.key} has expired and is not counted" for one in past]
+    assert not (ended.held.pools or ended.loaded.config.owned)
     [beside] = beside_kind(m5, basis.held, {}, made.end, NOW)
     share = sum(one.offer.effective_hourly * one.count for one in basis.held.by_kind[m5])
     assert float(beside.quantity) == pytest.approx(float(2 * hourly[m5] - share), abs=1e-6)
@@ -577,13 +591,13 @@ def test_what_floats_and_was_bought_since_the_bill_covers_its_kinds_at_todays_ra
 
 def test_types_whose_sizes_do_not_share_are_planned_as_themselves() -> None:
     """For t3.medium of Windows reserved instances of t3.micro and t3.large were bought, which cover none of it: all
-    have 2 vCPUs. For a metal machine those of its size."""
+    have 2 vCPUs. For a metal machine those of its size, then no type at all."""
     loaded = load_config(None)
     made = by_kinds(bill(used("t3.medium", FLAT, os="windows"), used("m5.metal", FLAT, os="windows")), loaded)
     for use in made.kinds:
         market = question_of(basis_of(made, loaded, NOW), use)[1].config.settings().markets[0]
         allowed = [shape.name for shape in allowed_shapes(BOOK, market)]
-        assert allowed == ([] if use.kind.label == "m5.metal" else ["t3.medium"])
+        assert allowed == [use.kind.label]
     key = OfferKey(AWS, "us-east-1", "t3.large", PurchaseOption.RESERVED, 1, Payment.NONE, "windows")
     settings = replace(loaded.config.settings(), markets=(replace(market, families=("t3.medium",)),))
     assert "does not name t3" in allowed_cover(key, BOOK, settings).elsewhere

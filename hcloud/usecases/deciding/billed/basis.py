@@ -18,7 +18,7 @@ from hcloud.planning.billed.held import FLOATING, HeldRule, HeldShares, held_of
 from hcloud.planning.billed.kinds import KindUse, MachineKind
 from hcloud.readers.configuration.config import Loaded, MarketSection
 from hcloud.readers.configuration.owned_section import OwnedSection
-from hcloud.usecases.deciding.plan import spent_on
+from hcloud.usecases.deciding.plan import hours_left, spent_on
 from hcloud.usecases.workloads.billed import SHOWN_NAMES, BillOfKinds
 from hcloud.usecases.workloads.sources import open_prices
 
@@ -29,7 +29,7 @@ BoughtSince = Callable[[datetime], tuple[Sequence[OwnedSection], tuple[str, ...]
 @dataclass(frozen=True, slots=True)
 class BillBasis:
     """What is planned of a bill: its kinds within the markets that are asked for, those too small to plan, what is held
-    of each, the prices, and where there are some."""
+    of each, the prices, and where there are some; ``expired`` is what the configuration says was owned."""
 
     found: BillOfKinds
     kinds: tuple[KindUse, ...]
@@ -38,6 +38,7 @@ class BillBasis:
     book: PriceBook
     priced: frozenset[tuple[Provider, str, str, str]]
     loaded: Loaded
+    expired: tuple[OwnedSection, ...]
 
     @property
     def bill(self) -> Bill:
@@ -50,11 +51,14 @@ def basis_of(found: BillOfKinds, loaded: Loaded, now: datetime) -> BillBasis:
     kinds = [use for use in found.kinds if market_of(loaded, use.kind) is not None]
     if not kinds:
         raise _nothing(found)
+    expired = tuple(section for section in loaded.config.owned if not hours_left(section, now))
+    owned = tuple(section for section in loaded.config.owned if section not in expired)
+    loaded = replace(loaded, config=loaded.config.model_copy(update={"owned": owned}))
     book = _book_of(found.bill, loaded, now)
-    floating = [section for section in loaded.config.owned if section.option.floats]
+    floating = [section for section in owned if section.option.floats]
     held_too = tuple(_as_billed(section, found, book) for section in floating)
     found = replace(found, bill=replace(found.bill, commitments=(*found.bill.commitments, *held_too)))
-    bound = tuple(section for section in loaded.config.owned if section not in floating)
+    bound = tuple(section for section in owned if section not in floating)
     loaded = replace(loaded, config=loaded.config.model_copy(update={"owned": bound}))
     held = held_of(found.bill, kinds, found.types, _held_rule(found, loaded, _floated(kinds, book), book, now))
     least = sum((use.size for use in kinds), Decimal(0)) * Decimal(loaded.config.bill.least_share)
@@ -62,7 +66,7 @@ def basis_of(found: BillOfKinds, loaded: Loaded, now: datetime) -> BillBasis:
     small = tuple(use for use in kinds if use.size < least)
     wanted = {market_key(use.kind) for use in kinds}
     priced = frozenset(wanted - absent(wanted, ((k.provider, k.region, k.os, k.tenancy) for k in book.offers)))
-    return BillBasis(found, large, small, held, book, priced, loaded)
+    return BillBasis(found, large, small, held, book, priced, loaded, expired)
 
 
 def _as_billed(section: OwnedSection, found: BillOfKinds, book: PriceBook) -> BilledCommitment:
@@ -172,7 +176,7 @@ def _within(section: MarketSection, kind: MachineKind) -> bool:
 
 
 def _book_of(bill: Bill, loaded: Loaded, now: datetime) -> PriceBook:
-    """The prices of every place and system in a bill."""
+    """The prices of every place and system in a bill, and of what floats and is owned."""
     places: dict[tuple[Provider, str, str], set[str]] = {}
     for used in bill.usage:
         kind = used.kind
@@ -183,7 +187,8 @@ def _book_of(bill: Bill, loaded: Loaded, now: datetime) -> PriceBook:
     )
     if not markets:
         return PriceBook({}, {})
-    config = loaded.config.model_copy(update={"markets": markets, "owned": ()})
+    floating = tuple(section for section in loaded.config.owned if section.option.floats)
+    config = loaded.config.model_copy(update={"markets": markets, "owned": floating})
     return open_prices(replace(loaded, config=config), now.date())[0]
 
 

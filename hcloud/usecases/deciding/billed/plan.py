@@ -311,7 +311,9 @@ def _sustained(basis: BillBasis) -> Iterator[tuple[str, Decimal]]:
 
 
 def _told_of_held(basis: BillBasis) -> Iterator[str]:
-    """That commitments have no end in the bill, which of them ended there, and which no kind can use."""
+    """That commitments have no end in the bill, which of them ended, there or since, and which no kind can use."""
+    for section in basis.expired:
+        yield f"owned: {section.key} has expired and is not counted"
     if useless := without_kind(basis):
         yield f"owned and not counted, as no kind that is planned can use it: {some_of(useless, SHOWN_SAID)}"
     if stopped := list(basis.held.stopped.items()):
