@@ -266,7 +266,7 @@ def test_beside_what_is_owned_no_screen_calls_it_all_on_demand(
         (["plan", "-f", EXAMPLE, "--now", "yesterday"], 64, "ISO 8601"),
         (["plan", "-f", EXAMPLE, "--bogus"], 64, "--bogus"),
         (["plan", "-f", EXAMPLE, "--vcpus", "7"], 64, "no type has 7 vCPUs"),
-        (["plan", "-f", EXAMPLE, "--family", "m7i.3xlarge"], 64, "did you mean m7i?"),
+        (["plan", "-f", EXAMPLE, "--family", "m7i.lrge"], 64, "did you mean m7i.large?"),
         (["explain", "nowhere.json"], 1, "nowhere.json: no such plan"),
     ],
 )

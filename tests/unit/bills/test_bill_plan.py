@@ -29,7 +29,7 @@ from hcloud.planning.fleets.candidates import allowed_shapes
 from hcloud.readers.configuration.config import Loaded, MarketSection, load_config
 from hcloud.readers.configuration.owned_section import OwnedSection
 from hcloud.readers.prices.shipped.bundled import load_bundled
-from hcloud.usecases.deciding.billed.basis import basis_of, question_of, with_bought
+from hcloud.usecases.deciding.billed.basis import basis_of, market_of, question_of, with_bought
 from hcloud.usecases.deciding.billed.plan import _told_of_held, plan_of
 from hcloud.usecases.live.ground import LiveGround
 from hcloud.usecases.live.held import bought_since, with_held
@@ -500,6 +500,10 @@ def test_markets_that_are_asked_for_leave_out_the_others() -> None:
     assert [k.name for k in plan.kinds] == ["aws/us-east-1/c5"]
     [useless] = [warning for warning in plan.warnings if "no kind that is planned can use it" in warning]
     assert useless.endswith(f": {owned.key}")
+    both = by_kinds(bill(used("m5.large", 50 * FLAT), used("m5.large", FLAT, os="windows")), loaded)
+    sections = [asked(families=(name,)) for name in ("m5.xlarge", "m*.large", "m5.metal")]
+    there = [[use.kind.label for use in both.kinds if market_of(section, use.kind)] for section in sections]
+    assert there == [["m5"], ["m5", "m5.large"], ["m5"]]  # a type names the kind that its family is planned as
     with pytest.raises(UsageError, match="in the markets that are asked for"):
         planned(made, asked(regions=("eu-west-1",)))
 

@@ -10,6 +10,7 @@ from fnmatch import fnmatchcase
 from itertools import product
 
 from hcloud.catalog.book import PriceBook, absent
+from hcloud.catalog.shapes import family_of
 from hcloud.errors import UsageError
 from hcloud.model.bill import Bill, BilledCommitment
 from hcloud.model.catalog import OfferKey, Payment, Provider
@@ -169,9 +170,11 @@ def _covered(section: OwnedSection, basis: BillBasis) -> list[KindUse]:
 
 
 def _within(section: MarketSection, kind: MachineKind) -> bool:
-    families = section.families
+    """Whether a market names a kind: a type, too, names the kind that its family is planned as."""
+    named = [(name, pattern) for pattern in section.families for name in (kind.family, kind.label)]
+    named += [(kind.label, family_of(kind.provider, pattern)) for pattern in section.families]
     return (not section.regions or kind.region in section.regions) and (
-        not families or kind.label in families or any(fnmatchcase(kind.family, pattern) for pattern in families)
+        not named or any(fnmatchcase(name, pattern) for name, pattern in named)
     )
 
 
