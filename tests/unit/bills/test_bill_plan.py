@@ -647,7 +647,15 @@ def test_a_daily_bill_says_what_its_hours_may_cost_more() -> None:
     sure = used("m5.large", 50 * FLAT, whole_days=50 * FLAT)
     unsure = used("m5.large", 50 * FLAT, whole_days=20 * FLAT)
     assert only(planned(bill(sure, daily=True))).at_worst == 0
-    assert only(planned(bill(unsure, daily=True))).at_worst > 0
+    made = planned(bill(unsure, daily=True))
+    assert only(made).at_worst > 0
+    assert (", daily rows" in "".join(said_of(made)), any("into one hour" in text for text in said_of(made))) == (
+        True,
+        True,
+    )
+    monthly = said_of(replace(made, longest_days=31))  # what its hours may cost is not known
+    assert ", rows of up to 31 days" in "".join(monthly)
+    assert not any("into one hour" in text for text in monthly)
 
 
 @pytest.mark.slow
@@ -750,7 +758,7 @@ def test_the_days_on_which_what_is_held_ends_are_on_the_screen() -> None:
     made = bill(used("m5.large", 90 * FLAT, covered={COMPUTE_PLAN: 30 * FLAT}), commitments=held)
     told = [text for text in said_of(planned(made)) if "held until" in text]
     assert told == [
-        "· held until 2027-01-01: 2 of compute-savings-plan",
-        *(f"· held until 2027-0{month}-01: compute-savings-plan" for month in (2, 3, 4)),
+        "· held until 2027-01-01: 2 of compute-savings-plan at $0.10/h",
+        *(f"· held until 2027-0{month}-01: compute-savings-plan at $0.10/h" for month in (2, 3, 4)),
         "· held until 2027-08-01 at the latest: 4 more commitments",
     ]
