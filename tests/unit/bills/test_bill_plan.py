@@ -586,7 +586,7 @@ def test_what_floats_and_was_bought_since_the_bill_covers_its_kinds_at_todays_ra
     past = [one.model_copy(update={"expires": NOW.date()}) for one in (owned, windows)]
     ended = basis_of(made, replace(loaded, config=config.model_copy(update={"owned": tuple(past)})), NOW)
     assert list(_told_of_held(ended)) == [f"owned: {one.key} has expired and is not counted" for one in past]
-    assert not (ended.held.pools or ended.loaded.config.owned)
+    assert (ended.held.pools, ended.loaded.config.owned) == ((), ())
     [beside] = beside_kind(m5, basis.held, {}, made.end, NOW)
     share = sum(one.offer.effective_hourly * one.count for one in basis.held.by_kind[m5])
     assert float(beside.quantity) == pytest.approx(float(2 * hourly[m5] - share), abs=1e-6)
