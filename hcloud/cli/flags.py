@@ -72,7 +72,10 @@ TraceWindow = Annotated[
 OneProvider = Annotated[str | None, typer.Option(help="aws, gcp or azure (default: the study's own cloud).")]
 OneMarket = Annotated[str | None, typer.Option(help="aws, gcp or azure (default: from hcloud.yaml, then aws).")]
 OneRegion = Annotated[str | None, typer.Option(help="The region for prices.")]
-Families = Annotated[list[str] | None, typer.Option(help="Family pattern, for example m5 or 'm6*'; may be repeated.")]
+Families = Annotated[
+    list[str] | None,
+    typer.Option(help="Family pattern or instance type, for example m5, 'm6*' or m5.xlarge; may be repeated."),
+]
 LargeVcpus = Annotated[int | None, typer.Option(min=1, max=1024, help="vCPUs of the large (reserved) type.")]
 CloudModel = Annotated[
     str | None, typer.Option("--cloud-model", help="Model of the cloud: paper, measured-aws, -gcp, -azure, a file.")

@@ -165,7 +165,8 @@ class Bill:
     ``lines`` has every row of the files by kind, so that its costs add up to ``total``; ``repaired`` and ``said``
     count rows by what was repaired and what a user should know (a month delivered twice, an unknown type). ``lacking``
     are columns that its files have none of, without which it does not say what commitments and their use cost;
-    ``gap_days`` is how many days without any machine in a row count as not delivered."""
+    ``gap_days`` is how many days without any machine in a row count as not delivered; ``daily`` says that most of its
+    use is in rows of a day or more, ``longest_days`` how long the longest is."""
 
     name: str
     format: str
@@ -181,6 +182,7 @@ class Bill:
     said: Mapping[str, int] = field(default_factory=dict)
     lacking: tuple[str, ...] = ()
     gap_days: int = GAP_DAYS
+    longest_days: int = 1
 
     @property
     def total(self) -> Decimal:
@@ -191,3 +193,9 @@ class Bill:
     def rows(self) -> int:
         """How many lines it has."""
         return sum(line.rows for line in self.lines.values())
+
+
+def rows_in_words(*, daily: bool, longest_days: int) -> str:
+    """How long the rows of a bill are."""
+    longer = f"rows of up to {longest_days:,} days" if longest_days > 1 else "daily rows"
+    return longer if daily else "hourly rows"

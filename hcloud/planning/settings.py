@@ -16,7 +16,7 @@ from hcloud.units import HOURS_PER_YEAR
 
 @dataclass(frozen=True, slots=True)
 class Market:
-    """Which offers of one provider are allowed. ``families`` are shell patterns, or names of single types, empty for
+    """Which offers of one provider are allowed. ``families`` are shell patterns of families or types, empty for
     every current family that is neither burstable nor flex; ``vcpus`` is the size of one instance, 0 for all sizes;
     ``gpus`` says whether types with GPUs count too; so many vCPUs: those alone that have these for each GPU."""
 
@@ -36,8 +36,8 @@ class Market:
         """Whether its families name a type, or (``any_size``) another size of it; all are named by none."""
         return not self.families or any(
             fnmatchcase(shape.family, name)
-            or shape.name == name
-            or (any_size and family_of(self.provider, name) == shape.family)
+            or fnmatchcase(shape.name, name)
+            or (any_size and fnmatchcase(shape.family, family_of(self.provider, name)))
             for name in self.families
         )
 

@@ -69,7 +69,9 @@ def plan(
     window: TraceWindow = None,
     provider: Annotated[list[str] | None, typer.Option(help="aws, gcp or azure; may be repeated.")] = None,
     region: Annotated[list[str] | None, typer.Option(help="Allowed region; may be repeated.")] = None,
-    family: Annotated[list[str] | None, typer.Option(help="Allowed family pattern; may be repeated.")] = None,
+    family: Annotated[
+        list[str] | None, typer.Option(help="Allowed family pattern or instance type; may be repeated.")
+    ] = None,
     vcpus: Annotated[int | None, typer.Option(min=1, max=1024, help="vCPUs of every instance, else all sizes.")] = None,
     divisible: Divisible = None,
     horizon: Annotated[str | None, typer.Option(help="How far to plan, for example 1y or 3y.")] = None,

@@ -40,7 +40,9 @@ def decide(
     pool: Annotated[int, typer.Option(min=0, max=1_000_000, help="Reserved servers.")] = 0,
     provider: Annotated[str | None, typer.Option(help="aws, gcp or azure (default: the study's own cloud).")] = None,
     region: Annotated[str | None, typer.Option(help="The provider's region.")] = None,
-    family: Annotated[list[str] | None, typer.Option(help="Allowed family pattern; may be repeated.")] = None,
+    family: Annotated[
+        list[str] | None, typer.Option(help="Allowed family pattern or instance type; may be repeated.")
+    ] = None,
     cloud: Annotated[
         str | None, typer.Option("--cloud-model", help="Cloud model for start-up times and quality.")
     ] = None,

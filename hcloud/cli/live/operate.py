@@ -92,7 +92,9 @@ def run(
     ] = None,
     pool: Annotated[int | None, typer.Option(min=0, help="Reserved machines.")] = None,
     plan: Annotated[Path | None, typer.Option(help="Strategy and reserve of a plan.")] = None,
-    family: Annotated[list[str] | None, typer.Option(help="Allowed family pattern; may be repeated.")] = None,
+    family: Annotated[
+        list[str] | None, typer.Option(help="Allowed family pattern or instance type; may be repeated.")
+    ] = None,
     max_hourly: Annotated[float | None, typer.Option(min=0, help="Maximum dollars an hour for all machines.")] = None,
     max_total: Annotated[float | None, typer.Option(min=0, help="Stop launching after so many dollars.")] = None,
     max_machines: Annotated[int | None, typer.Option(min=1, help="Maximum number of machines.")] = None,

@@ -81,7 +81,7 @@ def sweep(
     window: TraceWindow = None,
     provider: Annotated[list[str] | None, typer.Option(help="aws, gcp or azure; may be repeated.")] = None,
     region: Annotated[list[str] | None, typer.Option(help="Allowed region; may be repeated.")] = None,
-    family: Annotated[list[str] | None, typer.Option(help="Family pattern; may be repeated.")] = None,
+    family: Annotated[list[str] | None, typer.Option(help="Family pattern or instance type; may be repeated.")] = None,
     divisible: Divisible = None,
     cloud: CloudModel = None,
     interference: Interference = Switch.ON,

@@ -115,7 +115,8 @@ class BillPlan:
     ``held_unused`` name commitments, ``held_ends`` says when those end whose end the bill says, the first first;
     ``missing_days`` are those that the bill has nothing of, which ``hours`` does not count; ``accounts`` is how many
     use the machines that something is bought for, ``longer`` what a term beyond the horizon would save,
-    ``unplanned_rented`` what is on demand of that among the unplanned which commitments cover in part."""
+    ``unplanned_rented`` what is on demand of that among the unplanned which commitments cover in part,
+    ``longest_days`` how long the longest row is."""
 
     tool_version: str
     generated_at: datetime
@@ -141,6 +142,7 @@ class BillPlan:
     accounts: int = 0
     longer: LongerTerm | None = None
     unplanned_rented: Mapping[str, Decimal] = field(default_factory=dict)
+    longest_days: int = 1
 
     @property
     def is_short(self) -> bool:

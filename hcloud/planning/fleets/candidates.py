@@ -111,16 +111,17 @@ def _check_names(book: PriceBook, market: Market) -> None:
             sold = {k.option for k in book.offers if k.provider == market.provider}
             listed = ", ".join(sorted(o for o in sold if o.is_commitment))
             raise UsageError(f"{market.provider}: sells no {option}; markets.options may name {listed}")
-    known = {t.family for (p, _), t in book.types.items() if p == market.provider}
+    shapes = [t for (p, _), t in book.types.items() if p == market.provider]
+    known, names = {t.family for t in shapes}, {t.name for t in shapes}
     for pattern in market.families:
-        if (market.provider, pattern) not in book.types and not any(fnmatchcase(family, pattern) for family in known):
-            close = get_close_matches(pattern.split(".")[0], known, n=1)
-            hint = f"did you mean {close[0]}? the size goes into markets.vcpus" if close else ""
+        if not any(fnmatchcase(name, pattern) for name in known | names):
+            close = get_close_matches(pattern, known | names if set(pattern) & set(".-_") else known, n=1)
+            hint = f"did you mean {close[0]}?" if close else ""
             raise UsageError(
-                f"{market.provider}: no family matches {pattern!r} in {', '.join(market.regions)}",
+                f"{market.provider}: no family or type matches {pattern!r} in {', '.join(market.regions)}",
                 hint=hint or f"the price book has {', '.join(sorted(known))} there",
             )
-    sizes = {t.vcpus for (p, _), t in book.types.items() if p == market.provider}
+    sizes = {t.vcpus for t in shapes}
     if market.vcpus and market.vcpus not in sizes:
         listed = ", ".join(f"{size:f}" for size in sorted(s for s in sizes if s == int(s)))
         hint = f"sizes: {listed}" if listed else "the price book has none of its types: import a price file"
@@ -128,8 +129,11 @@ def _check_names(book: PriceBook, market: Market) -> None:
 
 
 def _shapes(book: PriceBook, market: Market) -> Iterator[InstanceType]:
+    metal = [pattern for pattern in market.families if ".metal" in pattern]
     for (provider, _), shape in sorted(book.types.items()):
-        if provider != market.provider or ".metal" in shape.name:
+        if provider != market.provider:
+            continue
+        if ".metal" in shape.name and not any(fnmatchcase(shape.name, pattern) for pattern in metal):
             continue
         if market.vcpus and shape.vcpus != market.vcpus:
             continue

@@ -39,6 +39,7 @@ class BillHours:
         self.early = self._begin_with_use(sums.since - self.first)
         long = sum(float(table.values.sum()) for length, table in there.items() if length >= _DAY)
         self.daily = long > 0 and long * 2 > float(self.values.sum())
+        self.longest_days = max(there, default=0) // _DAY or 1
         self.end = max(sums.high, self.first + self.count)
         self.missing = missing_hours(self.values.sum(axis=0), gap_days)
         self.finished = finished

@@ -68,6 +68,7 @@ def bill_of(sums: BillSums, origin: BillOrigin, said: Mapping[str, int]) -> Bill
         said={**said, **_said(sums, hours), **_said_of_lists(sums, usage), **said_lacking(sums.totals, without)},
         lacking=without,
         gap_days=origin.gap_days,
+        longest_days=hours.longest_days,
     )
 
 

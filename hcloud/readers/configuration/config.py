@@ -87,7 +87,7 @@ class MarketSection(Section):
     provider: Provider = setting(USUAL_PROVIDER, "aws, gcp or azure")
     regions: tuple[str, ...] = setting((), "allowed regions; none: us-east-1, us-central1 or eastus")
     families: tuple[str, ...] = setting(
-        (), "allowed families, with * and ?, or types by name; none: all current families, neither burstable nor flex"
+        (), "allowed families or types, with * and ?; none: all current families, neither burstable nor flex"
     )
     architectures: tuple[Literal["x86_64", "arm64"], ...] = setting(("x86_64",), "x86_64, arm64 or both")
     vcpus: Annotated[int, Field(ge=1, le=1024)] | Literal["auto"] = setting(

@@ -266,12 +266,15 @@ def planned_demand(workload: Jobs | Demand, settings: PlanSettings) -> Demand:
 
 def _owned(section: OwnedSection, book: PriceBook, now: datetime, settings: PlanSettings) -> Owned:
     cover = allowed_cover(section.key, book, settings)
-    expires = datetime.combine(section.expires, time(), UTC)
-    hours = (expires - now) / timedelta(hours=1)
     speed = settings.speed(section.provider, cover.shape.family)
     count, bought_as = _count(section, cover, book), None if cover.offer.key == section.key else section.key
-    left = max(int(hours), 0)
+    left, expires = hours_left(section, now), datetime.combine(section.expires, time(), UTC)
     return Owned(cover.offer, cover.shape, count, left, speed, cover.elsewhere, expires, bought_as)
+
+
+def hours_left(section: OwnedSection, now: datetime) -> int:
+    """The whole hours until what is owned expires."""
+    return max(int((datetime.combine(section.expires, time(), UTC) - now) / timedelta(hours=1)), 0)
 
 
 def _paid(

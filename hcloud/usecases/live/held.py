@@ -70,7 +70,7 @@ def _asked(ground: LiveGround) -> tuple[Scope | None, Sequence[Commitment], tupl
         return asking.ask(ground.cloud.scope), asking.ask(ground.cloud.commitments), ()
     except DeniedError as error:
         told = (f"existing commitments could not be read and are not counted: {error}",)
-        return None, (), () if _is_stated(ground) else told
+        return None, (), told
 
 
 def _stated_to_float(ground: LiveGround) -> set[PurchaseOption]:

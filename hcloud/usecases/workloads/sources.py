@@ -226,7 +226,7 @@ def _places(loaded: Loaded, flags: Flags, providers: Collection[Provider]) -> di
     if len(providers) > 1 and (flags.regions or flags.families):
         books = {p: _whole_book(loaded, p) for p in providers}
         known = {p: {region for _, region in book.places()} for p, book in books.items()}
-        series = {p: {t.family for t in book.types.values()} for p, book in books.items()}
+        series = {p: {n for t in book.types.values() for n in (t.family, t.name)} for p, book in books.items()}
         everywhere = set().union(*known.values())
         regions = {p: {r for r in flags.regions if r in known[p] or r not in everywhere} for p in providers}
         families = {p: {f for f in flags.families if _match(f, series[p])} for p in providers}

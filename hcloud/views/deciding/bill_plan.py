@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from datetime import date
 from decimal import Decimal
 
+from hcloud.model.bill import rows_in_words
 from hcloud.model.plans.bill_plan import BillPlan, KindPlan
 from hcloud.model.plans.held import said_days
 from hcloud.units import cents, counted, format_figure, format_money, format_span, plain
@@ -61,7 +62,7 @@ def headline(made: BillPlan) -> str:
 
 def _about(made: BillPlan) -> Iterator[str]:
     files = f" in {counted(made.files, 'file')}" if made.files > 1 else ""
-    step = "rows of a day or more" if made.daily else "hourly rows"
+    step = rows_in_words(daily=made.daily, longest_days=made.longest_days)
     yield (
         f"{made.name} ({made.format}): {counted(made.rows, 'row')}{files}, from {made.start:%Y-%m-%d} on "
         f"{format_span(made.hours * 3600)}, {step} · {format_money(made.total, 2)} in all"
@@ -159,9 +160,9 @@ def _notes(made: BillPlan) -> Iterator[str]:
         rest = sum((monthly for _, monthly in left[SHOWN_REASONS:]), Decimal(0))
         yield f"not planned, {format_money(rest)}/month: {counted(len(left) - SHOWN_REASONS, 'more kind')}"
     worst = sum((kind.at_worst for kind in made.kinds), Decimal(0))
-    if made.daily and made.planned:
+    if made.daily and made.planned and made.longest_days == 1:  # of longer ones that is not known, as a warning says
         yield (
-            "the bill has rows of a day or more, spread evenly over their hours: had each day's use fallen into one "
+            "the bill has daily rows, spread evenly over their hours: had each day's use fallen into one "
             f"hour, the plan would cost up to {format_money(worst)}/month more"
         )
 

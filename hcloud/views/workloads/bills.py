@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.text import Text
 
-from hcloud.model.bill import NO_NAME, Bill, BilledCommitment, BilledUsage, Service
+from hcloud.model.bill import NO_NAME, Bill, BilledCommitment, BilledUsage, Service, rows_in_words
 from hcloud.model.bill_figures import BillFigures, UsageFigures
 from hcloud.planning.billed.spread import HOURS_PER_DAY, in_use, missing_hours
 from hcloud.units import counted, exact_money
@@ -68,7 +68,7 @@ def bill_figures(figures: BillFigures) -> Figures:
         (
             "period",
             f"{bill.start:%Y-%m-%d %H:%M} UTC, {counted(bill.hours, 'hour')}"
-            + (", in rows of a day or more" * bill.daily),
+            + (f", in {rows_in_words(daily=True, longest_days=bill.longest_days)}" * bill.daily),
         ),
         ("total", f"{exact_money(bill.total)} in {counted(bill.rows, 'row')}"),
         *_ran(bill, max(bill.hours - missing, 1)),
@@ -88,7 +88,7 @@ def bill_figures(figures: BillFigures) -> Figures:
     if (saved := figures.effective_savings_rate) is not None:
         rows.append(("effective savings rate", f"{abs(saved):.1%} {'more' if saved < 0 else 'less'} than list prices"))
     if bill.daily:
-        rows.append(("hours", "each day's quantity is spread evenly over its hours"))
+        rows.append(("hours", "each row's quantity is spread evenly over its hours"))
     return Figures(("figure", "value"), [*rows, ("digest", bill.digest)])
 
 

@@ -266,7 +266,7 @@ def test_beside_what_is_owned_no_screen_calls_it_all_on_demand(
         (["plan", "-f", EXAMPLE, "--now", "yesterday"], 64, "ISO 8601"),
         (["plan", "-f", EXAMPLE, "--bogus"], 64, "--bogus"),
         (["plan", "-f", EXAMPLE, "--vcpus", "7"], 64, "no type has 7 vCPUs"),
-        (["plan", "-f", EXAMPLE, "--family", "m7i.3xlarge"], 64, "did you mean m7i?"),
+        (["plan", "-f", EXAMPLE, "--family", "m7i.lrge"], 64, "did you mean m7i.large?"),
         (["explain", "nowhere.json"], 1, "nowhere.json: no such plan"),
     ],
 )
@@ -301,7 +301,7 @@ def test_a_plan_overwrites_a_plan_and_nothing_else(trace: Path, tmp_path: Path) 
 
 def test_each_provider_takes_the_regions_and_families_it_knows(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["--provider", "aws", "--provider", "azure", "--region", "us-east-1", "--region", "eastus"]
-    assert run(["plan", str(trace), *NOW, *words, "--family", "m6i", "-o", "json"]) == 0
+    assert run(["plan", str(trace), *NOW, *words, "--family", "m6i.4xlarge", "-o", "json"]) == 0
     plan = json.loads(capsys.readouterr().out)
     assert {r["address"].split("/")[0] for r in plan["refusals"]} | {m["provider"] for m in plan["mix"]} == {
         "aws",

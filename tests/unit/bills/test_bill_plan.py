@@ -9,12 +9,13 @@ from functools import cache
 from html import unescape
 from types import SimpleNamespace
 from typing import Any, cast
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from hcloud.errors import UsageError
+from hcloud.errors import DeniedError, UsageError
 from hcloud.model.bill import Bill, BilledCommitment, BilledUsage, CoveredUse, LineKind, LineSum, Service, UsageKind
 from hcloud.model.catalog import OfferKey, Payment, Provider, PurchaseOption
 from hcloud.model.holdings.live import Commitment, Scope
@@ -28,8 +29,8 @@ from hcloud.planning.fleets.candidates import allowed_shapes
 from hcloud.readers.configuration.config import Loaded, MarketSection, load_config
 from hcloud.readers.configuration.owned_section import OwnedSection
 from hcloud.readers.prices.shipped.bundled import load_bundled
-from hcloud.usecases.deciding.billed.basis import basis_of, question_of, with_bought
-from hcloud.usecases.deciding.billed.plan import plan_of
+from hcloud.usecases.deciding.billed.basis import basis_of, market_of, question_of, with_bought
+from hcloud.usecases.deciding.billed.plan import _told_of_held, plan_of
 from hcloud.usecases.live.ground import LiveGround
 from hcloud.usecases.live.held import bought_since, with_held
 from hcloud.usecases.workloads.billed import by_kinds
@@ -499,6 +500,10 @@ def test_markets_that_are_asked_for_leave_out_the_others() -> None:
     assert [k.name for k in plan.kinds] == ["aws/us-east-1/c5"]
     [useless] = [warning for warning in plan.warnings if "no kind that is planned can use it" in warning]
     assert useless.endswith(f": {owned.key}")
+    both = by_kinds(bill(used("m5.large", 50 * FLAT), used("m5.large", FLAT, os="windows")), loaded)
+    sections = [asked(families=(name,)) for name in ("m5.xlarge", "m*.large", "m5.metal")]
+    there = [[use.kind.label for use in both.kinds if market_of(section, use.kind)] for section in sections]
+    assert there == [["m5"], ["m5", "m5.large"], ["m5"]]  # a type names the kind that its family is planned as
     with pytest.raises(UsageError, match="in the markets that are asked for"):
         planned(made, asked(regions=("eu-west-1",)))
 
@@ -552,6 +557,11 @@ def test_what_was_bought_since_the_bill_is_owned_of_the_kind_that_it_covers() ->
     assert "which tells no type of it" in told_of[1]
     assert "which tells no end of it" in told_of[2]
     assert sorted(o.instance_type for o in owned_too.config.owned) == sorted(["m5.xlarge", *beside])
+    # beside `owned`, too, it is told where the account may not be read
+    cloud.commitments = Mock(side_effect=DeniedError("no rights", cast("Any", "list")))
+    assert with_held(cast("LiveGround", ground), NOW)[1] == (
+        "existing commitments could not be read and are not counted: list: no rights",
+    )
 
 
 def test_what_floats_and_was_bought_since_the_bill_covers_its_kinds_at_todays_rates() -> None:
@@ -569,6 +579,14 @@ def test_what_floats_and_was_bought_since_the_bill_covers_its_kinds_at_todays_ra
     assert pool.rates == pytest.approx({kind: float(price) / 4 for kind, price in hourly.items()})
     assert (len(hourly), pool.hours_left, basis.held.unused, basis.held.endless) == (2, 100 * 24, {}, ())
     assert not basis.loaded.config.owned  # of no kind alone
+    afar = config.model_copy(update={"owned": (owned.model_copy(update={"region": "eu-west-1"}),)})
+    assert basis_of(made, replace(loaded, config=afar), NOW).held.pools  # it was refused: no price there
+    # what has ended was left out without a word
+    windows = owned.model_copy(update={"option": PurchaseOption.RESERVED, "os": "windows"})
+    past = [one.model_copy(update={"expires": NOW.date()}) for one in (owned, windows)]
+    ended = basis_of(made, replace(loaded, config=config.model_copy(update={"owned": tuple(past)})), NOW)
+    assert list(_told_of_held(ended)) == [f"owned: {one.key} has expired and is not counted" for one in past]
+    assert (ended.held.pools, ended.loaded.config.owned) == ((), ())
     [beside] = beside_kind(m5, basis.held, {}, made.end, NOW)
     share = sum(one.offer.effective_hourly * one.count for one in basis.held.by_kind[m5])
     assert float(beside.quantity) == pytest.approx(float(2 * hourly[m5] - share), abs=1e-6)
@@ -577,13 +595,13 @@ def test_what_floats_and_was_bought_since_the_bill_covers_its_kinds_at_todays_ra
 
 def test_types_whose_sizes_do_not_share_are_planned_as_themselves() -> None:
     """For t3.medium of Windows reserved instances of t3.micro and t3.large were bought, which cover none of it: all
-    have 2 vCPUs. For a metal machine those of its size."""
+    have 2 vCPUs. For a metal machine those of its size, then no type at all."""
     loaded = load_config(None)
     made = by_kinds(bill(used("t3.medium", FLAT, os="windows"), used("m5.metal", FLAT, os="windows")), loaded)
     for use in made.kinds:
         market = question_of(basis_of(made, loaded, NOW), use)[1].config.settings().markets[0]
         allowed = [shape.name for shape in allowed_shapes(BOOK, market)]
-        assert allowed == ([] if use.kind.label == "m5.metal" else ["t3.medium"])
+        assert allowed == [use.kind.label]
     key = OfferKey(AWS, "us-east-1", "t3.large", PurchaseOption.RESERVED, 1, Payment.NONE, "windows")
     settings = replace(loaded.config.settings(), markets=(replace(market, families=("t3.medium",)),))
     assert "does not name t3" in allowed_cover(key, BOOK, settings).elsewhere
@@ -629,7 +647,15 @@ def test_a_daily_bill_says_what_its_hours_may_cost_more() -> None:
     sure = used("m5.large", 50 * FLAT, whole_days=50 * FLAT)
     unsure = used("m5.large", 50 * FLAT, whole_days=20 * FLAT)
     assert only(planned(bill(sure, daily=True))).at_worst == 0
-    assert only(planned(bill(unsure, daily=True))).at_worst > 0
+    made = planned(bill(unsure, daily=True))
+    assert only(made).at_worst > 0
+    assert (", daily rows" in "".join(said_of(made)), any("into one hour" in text for text in said_of(made))) == (
+        True,
+        True,
+    )
+    monthly = said_of(replace(made, longest_days=31))  # what its hours may cost is not known
+    assert ", rows of up to 31 days" in "".join(monthly)
+    assert not any("into one hour" in text for text in monthly)
 
 
 @pytest.mark.slow
@@ -732,7 +758,7 @@ def test_the_days_on_which_what_is_held_ends_are_on_the_screen() -> None:
     made = bill(used("m5.large", 90 * FLAT, covered={COMPUTE_PLAN: 30 * FLAT}), commitments=held)
     told = [text for text in said_of(planned(made)) if "held until" in text]
     assert told == [
-        "· held until 2027-01-01: 2 of compute-savings-plan",
-        *(f"· held until 2027-0{month}-01: compute-savings-plan" for month in (2, 3, 4)),
+        "· held until 2027-01-01: 2 of compute-savings-plan at $0.10/h",
+        *(f"· held until 2027-0{month}-01: compute-savings-plan at $0.10/h" for month in (2, 3, 4)),
         "· held until 2027-08-01 at the latest: 4 more commitments",
     ]

@@ -333,7 +333,7 @@ def test_rows_of_a_month_are_not_told_as_those_of_a_day(tmp_path: Path) -> None:
     """What a plan says of uneven days does not hold for them."""
     rows = [of_report("Usage", line_item_usage_end_date=f"2026-{end} 00:00:00") for end in ("10-02", "11-01")]
     bill = read_bill(written(rows, tmp_path / "report.csv"))
-    assert bill.daily
+    assert (bill.daily, bill.longest_days) == (True, 31)
     assert [rows for said, rows in bill.said.items() if said.startswith("lines of more than")] == [2, 1]
 
 

@@ -273,6 +273,10 @@ def test_a_shared_core_is_allowed_only_where_its_size_is_named_as_well_as_its_fa
     kept, _ = find_candidates(book(shared), named, 8760)
     assert [c.shape.name for c in kept] == ["e9.4xlarge"]
     assert _excluded(shared.shape, named) == ""
+    whole = replace(candidate("e9.metal"), shape=shape("e9.metal"))  # metal machines only where they are meant
+    for pattern, there in (("e9.*", "e9.4xlarge"), ("*.metal", "e9.metal"), ("e9.metal", "e9.metal")):
+        kept, _ = find_candidates(book(shared, whole), replace(named, families=(pattern,)), 8760)
+        assert [c.shape.name for c in kept] == [there]
     assert "markets.vcpus" in _excluded(shared.shape, replace(named, vcpus=0))
 
 
@@ -317,7 +321,7 @@ def test_names_the_book_does_not_know() -> None:
     given = book(*market_of_two())
     with pytest.raises(UsageError, match="no prices for region 'moon-1'"):
         find_candidates(given, replace(MARKET, regions=("moon-1",)), 8760)
-    with pytest.raises(UsageError, match="no family matches 'z9' in us-east-1"):
+    with pytest.raises(UsageError, match="no family or type matches 'z9' in us-east-1"):
         find_candidates(given, replace(MARKET, families=("z9",)), 8760)
     with pytest.raises(UsageError, match="no type has 4 vCPUs"):
         decide(given, demand(DAYS[0]), replace(SETTINGS, markets=(replace(MARKET, vcpus=4),)))

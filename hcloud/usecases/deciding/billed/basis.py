@@ -10,6 +10,7 @@ from fnmatch import fnmatchcase
 from itertools import product
 
 from hcloud.catalog.book import PriceBook, absent
+from hcloud.catalog.shapes import family_of
 from hcloud.errors import UsageError
 from hcloud.model.bill import Bill, BilledCommitment
 from hcloud.model.catalog import OfferKey, Payment, Provider
@@ -18,7 +19,7 @@ from hcloud.planning.billed.held import FLOATING, HeldRule, HeldShares, held_of
 from hcloud.planning.billed.kinds import KindUse, MachineKind
 from hcloud.readers.configuration.config import Loaded, MarketSection
 from hcloud.readers.configuration.owned_section import OwnedSection
-from hcloud.usecases.deciding.plan import spent_on
+from hcloud.usecases.deciding.plan import hours_left, spent_on
 from hcloud.usecases.workloads.billed import SHOWN_NAMES, BillOfKinds
 from hcloud.usecases.workloads.sources import open_prices
 
@@ -29,7 +30,7 @@ BoughtSince = Callable[[datetime], tuple[Sequence[OwnedSection], tuple[str, ...]
 @dataclass(frozen=True, slots=True)
 class BillBasis:
     """What is planned of a bill: its kinds within the markets that are asked for, those too small to plan, what is held
-    of each, the prices, and where there are some."""
+    of each, the prices, and where there are some; ``expired`` is what the configuration says was owned."""
 
     found: BillOfKinds
     kinds: tuple[KindUse, ...]
@@ -38,6 +39,7 @@ class BillBasis:
     book: PriceBook
     priced: frozenset[tuple[Provider, str, str, str]]
     loaded: Loaded
+    expired: tuple[OwnedSection, ...]
 
     @property
     def bill(self) -> Bill:
@@ -50,11 +52,14 @@ def basis_of(found: BillOfKinds, loaded: Loaded, now: datetime) -> BillBasis:
     kinds = [use for use in found.kinds if market_of(loaded, use.kind) is not None]
     if not kinds:
         raise _nothing(found)
+    expired = tuple(section for section in loaded.config.owned if not hours_left(section, now))
+    owned = tuple(section for section in loaded.config.owned if section not in expired)
+    loaded = replace(loaded, config=loaded.config.model_copy(update={"owned": owned}))
     book = _book_of(found.bill, loaded, now)
-    floating = [section for section in loaded.config.owned if section.option.floats]
+    floating = [section for section in owned if section.option.floats]
     held_too = tuple(_as_billed(section, found, book) for section in floating)
     found = replace(found, bill=replace(found.bill, commitments=(*found.bill.commitments, *held_too)))
-    bound = tuple(section for section in loaded.config.owned if section not in floating)
+    bound = tuple(section for section in owned if section not in floating)
     loaded = replace(loaded, config=loaded.config.model_copy(update={"owned": bound}))
     held = held_of(found.bill, kinds, found.types, _held_rule(found, loaded, _floated(kinds, book), book, now))
     least = sum((use.size for use in kinds), Decimal(0)) * Decimal(loaded.config.bill.least_share)
@@ -62,7 +67,7 @@ def basis_of(found: BillOfKinds, loaded: Loaded, now: datetime) -> BillBasis:
     small = tuple(use for use in kinds if use.size < least)
     wanted = {market_key(use.kind) for use in kinds}
     priced = frozenset(wanted - absent(wanted, ((k.provider, k.region, k.os, k.tenancy) for k in book.offers)))
-    return BillBasis(found, large, small, held, book, priced, loaded)
+    return BillBasis(found, large, small, held, book, priced, loaded, expired)
 
 
 def _as_billed(section: OwnedSection, found: BillOfKinds, book: PriceBook) -> BilledCommitment:
@@ -165,14 +170,16 @@ def _covered(section: OwnedSection, basis: BillBasis) -> list[KindUse]:
 
 
 def _within(section: MarketSection, kind: MachineKind) -> bool:
-    families = section.families
+    """Whether a market names a kind: a type, too, names the kind that its family is planned as."""
+    named = [(name, pattern) for pattern in section.families for name in (kind.family, kind.label)]
+    named += [(kind.label, family_of(kind.provider, pattern)) for pattern in section.families]
     return (not section.regions or kind.region in section.regions) and (
-        not families or kind.label in families or any(fnmatchcase(kind.family, pattern) for pattern in families)
+        not named or any(fnmatchcase(name, pattern) for name, pattern in named)
     )
 
 
 def _book_of(bill: Bill, loaded: Loaded, now: datetime) -> PriceBook:
-    """The prices of every place and system in a bill."""
+    """The prices of every place and system in a bill, and of what floats and is owned."""
     places: dict[tuple[Provider, str, str], set[str]] = {}
     for used in bill.usage:
         kind = used.kind
@@ -183,7 +190,8 @@ def _book_of(bill: Bill, loaded: Loaded, now: datetime) -> PriceBook:
     )
     if not markets:
         return PriceBook({}, {})
-    config = loaded.config.model_copy(update={"markets": markets, "owned": ()})
+    floating = tuple(section for section in loaded.config.owned if section.option.floats)
+    config = loaded.config.model_copy(update={"markets": markets, "owned": floating})
     return open_prices(replace(loaded, config=config), now.date())[0]
 
 

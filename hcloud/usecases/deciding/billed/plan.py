@@ -235,6 +235,7 @@ def _summed(basis: BillBasis, plans: Sequence[KindPlan], now: datetime) -> BillP
         _accounts(basis, plans),
         longer_term(plans, basis.book, {use.kind.name: _terms(basis, use) for use in basis.kinds}),
         rented,
+        bill.longest_days,
     )
 
 
@@ -258,6 +259,8 @@ def _ends(basis: BillBasis, now: datetime) -> Iterator[tuple[date, str]]:
     for held in sorted((h for h in counted_ones if h.end is not None and h.end > now), key=lambda h: (h.end, h.id)):
         assert held.end is not None, "those without were left out"
         what = " ".join(word for word in (held.option, held.instance_type or held.family, held.region) if word)
+        if held.option.is_spend_based and held.count is not None:
+            what += f" at {format_money(held.count, 2)}/h"
         yield held.end.date(), what
 
 
@@ -311,7 +314,9 @@ def _sustained(basis: BillBasis) -> Iterator[tuple[str, Decimal]]:
 
 
 def _told_of_held(basis: BillBasis) -> Iterator[str]:
-    """That commitments have no end in the bill, which of them ended there, and which no kind can use."""
+    """That commitments have no end in the bill, which of them ended, there or since, and which no kind can use."""
+    for section in basis.expired:
+        yield f"owned: {section.key} has expired and is not counted"
     if useless := without_kind(basis):
         yield f"owned and not counted, as no kind that is planned can use it: {some_of(useless, SHOWN_SAID)}"
     if stopped := list(basis.held.stopped.items()):
