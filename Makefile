@@ -2,8 +2,8 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-# Three times the cores of a small machine: many tests wait for a process, a lock or a clock.
-WORKERS ?= 6
+# Twice the cores of a small machine: some tests wait for a process or a clock, and each worker collects all for itself.
+WORKERS ?= 4
 # A run starts hundreds of processes, and each would compile all of hcloud anew.
 unexport PYTHONDONTWRITEBYTECODE
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
