@@ -133,21 +133,25 @@ def end(desk: OperatingDesk, machine: MachineRecord, why: str) -> None:
     if desk.busy("launch", number) or number in desk.ending or not desk.may_say("end", number, now):
         return
     machine.why = machine.why or why
-    known, order = replace(machine), order_of(machine, desk.terms.owner, "")
     if not desk.say(partial(desk.parts.engine.let_go, number)) and not desk.forced:
         desk.said("end", number, now)
         return
     desk.parts.crash(END)
     desk.ending.add(number)
-    desk.going.append((known, order))
+    desk.going.append(replace(machine))
 
 
 def end_all(desk: OperatingDesk) -> None:
-    """End what is to end since this was called last: in one request, which takes the cloud as long for many."""
-    if desk.going:
-        numbers = tuple(machine.instance for machine, _ in desk.going)
-        desk.do("end", numbers, partial(desk.parts.machines.end, desk.going, desk.now()))
-        desk.going = []
+    """End what is to end since this was called last: in one request, which takes the cloud as long for many. What is
+    known by its key alone is looked for beside it."""
+    machines, now = desk.parts.machines, desk.now()
+    if known := [machine for machine in desk.going if machine.id]:
+        desk.do("end", tuple(machine.instance for machine in known), partial(machines.end, known, now))
+    for machine in desk.going:
+        if not machine.id:
+            order = order_of(machine, desk.terms.owner, "")
+            desk.do("end", (machine.instance,), partial(machines.sought, machine, order, now))
+    desk.going = []
 
 
 def _intend_begin(desk: OperatingDesk, job: JobRecord, now: float, actions: list[Action]) -> None:

@@ -14,7 +14,7 @@ from hcloud.control.operating.together import ended_with
 from hcloud.control.sessions.session import ControlSession
 from hcloud.errors import HcloudError, LockedError
 from hcloud.live.operating.terms import Line, Parts, Terms
-from hcloud.model.holdings.live import Launch, Notice
+from hcloud.model.holdings.live import Notice
 from hcloud.model.running.decision import Decision, DecisionAction
 from hcloud.model.running.event import (
     Cancelled,
@@ -48,7 +48,7 @@ class OperatingDesk:
     machine, or a launch came to be held back, since it was looked whether a job waits for one that cannot be launched;
     ``unwilling`` are jobs that wanted nothing of what is free since; ``notices`` are about machines that
     their cloud takes away; ``zones`` are those of types that were asked for them; machines get no other job
-    (``shut_for``) while one of theirs is below its target; ``going`` are to end in this pass, each with its order, and
+    (``shut_for``) while one of theirs is below its target; ``going`` are to end in this pass, and
     ``ending`` those whose end is asked for; why it is not certain of some is told of one for all (``slow``).
     """
 
@@ -77,7 +77,7 @@ class OperatingDesk:
     notices: dict[int, Notice] = field(default_factory=dict)
     zones: dict[str, Sequence[str]] = field(default_factory=dict)
     shut_for: dict[int, str] = field(default_factory=dict)
-    going: list[tuple[MachineRecord, Launch]] = field(default_factory=list)
+    going: list[MachineRecord] = field(default_factory=list)
     ending: set[int] = field(default_factory=set)
     slow: dict[int, str] = field(default_factory=dict)
     told: list[Told] = field(default_factory=list)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -67,55 +68,73 @@ class Machines:
         if not found and self._is_new(machine, now):
             raise self._unlisted(machine)
         if more := [m.id for m in found[1:] if PROTECTED_TAG not in m.tags]:
-            self.end_strays(more)
+            with suppress(HcloudError):  # or what was found is not known
+                self.end_strays(more)
         return found[0] if found else None
 
-    def end(self, going: Sequence[tuple[MachineRecord, Launch]], now: float) -> dict[int, Ending]:
-        """End machines, all in one request: what came of each, by its number. Where the answer of its launch was lost a
-        machine is looked for by the key of its order, and ended when it is known by its id."""
-        told = {machine.instance: self._sought(machine, order, now) for machine, order in going if not machine.id}
-        return told | self._ended([machine for machine, _ in going if machine.id], now)
+    def sought(self, machine: MachineRecord, order: Launch, now: float) -> dict[int, Ending]:
+        """What came of a machine whose launch was not answered, by its number: the machine, by the key of its order. It
+        is ended when it is known by its id."""
+        return {machine.instance: self._by_key(machine, order, now) or End()}
 
-    def _sought(self, machine: MachineRecord, order: Launch, now: float) -> Ending:
+    def end(self, going: Sequence[MachineRecord], now: float) -> dict[int, Ending]:
+        """End machines, all in one request, and wait while nothing comes of any: what came of each, by its number."""
         try:
-            return self._by_key(machine, order, now) or End()
+            told = self._asked_to_end(going, now)
+            until, delay = self._clock.passed() + self._waits.ended, self._waits.first_poll
+            while self._may_wait(going, told) and not self._stop():
+                if self._clock.passed() >= until:
+                    still = {
+                        m.instance: NotCertainError(f"{m.id}: asked to terminate, but still listed") for m in going
+                    }
+                    return told | {number: why for number, why in still.items() if told[number] is None}
+                slept(self._clock, delay, self._stop)
+                delay = min(delay * GROWTH, self._waits.longest_poll)
+                told = self._seen(going, now)
         except HcloudError as error:
-            return error
-
-    def _ended(self, going: Sequence[MachineRecord], now: float) -> dict[int, Ending]:
-        """What came of each; what a cloud refuses may be about one of them, and it is asked for the others without."""
-        try:
-            return self._ask_to_end(going, now) if going else {}
-        except HcloudError as error:
-            if len(going) == 1 or not isinstance(error, DeniedError | NotFoundError | RefusedError):
-                return {machine.instance: error for machine in going}
-            half = len(going) // 2
-            return self._ended(going[:half], now) | self._ended(going[half:], now)
-
-    def _ask_to_end(self, going: Sequence[MachineRecord], now: float) -> dict[int, Ending]:
-        """Ask for the end of machines, and wait until the cloud says of one of them that it is gone. What the cloud
-        agreed to end may be missing from then on, however new it is."""
-        seen = self._known([machine.id for machine in going])
-        told = {machine.instance: self._came(machine, seen, now) for machine in going}
-        left = [m for m in going if told[m.instance] is None or isinstance(told[m.instance], NotCertainError)]
-        leaving = {i for i, m in seen.items() if m.state is MachineState.STOPPING}
-        if asked := [m.id for m in left if not (m.id in leaving and m.id in self._agreed)]:
-            answer = self._cloud.terminate(asked)
-            self._asked.update(answer.ended)
-            self._agreed.update(answer.ending)
-        until, delay = self._clock.passed() + self._waits.ended, self._waits.first_poll
-        while left:
-            seen = {m.id: m for m in self._cloud.examine([machine.id for machine in left])}
-            told |= {machine.instance: self._came(machine, seen, now) for machine in left}
-            one_ended = any(isinstance(told[machine.instance], End) for machine in left)
-            if one_ended or None not in told.values() or self._stop():
-                break
-            if self._clock.passed() >= until:
-                still = {m.instance: NotCertainError(f"{m.id}: asked to terminate, but still listed") for m in left}
-                return told | {number: why for number, why in still.items() if told[number] is None}
-            slept(self._clock, delay, self._stop)
-            delay = min(delay * GROWTH, self._waits.longest_poll)
+            return {machine.instance: error for machine in going}
         return told
+
+    def _may_wait(self, going: Sequence[MachineRecord], told: Mapping[int, Ending]) -> bool:
+        """Whether nothing is told of any yet, and none is to be asked to end now: all that are listed leave."""
+        open_ones = all(one is None or isinstance(one, NotCertainError) for one in told.values())
+        leaving = [machine.id in self._agreed for machine in going if told[machine.instance] is None]
+        return open_ones and bool(leaving) and all(leaving)
+
+    def _asked_to_end(self, going: Sequence[MachineRecord], now: float) -> dict[int, Ending]:
+        """Ask for the end of machines. What the cloud agreed to end may be missing from then on, however new it is."""
+        seen = dict[str, Machine]()
+        refused = self._in_halves(lambda ids: seen.update(self._known(ids)), [machine.id for machine in going])
+        told = {m.instance: refused.get(m.id) or self._came(m, seen, now) for m in going}
+        leaving = {i for i, m in seen.items() if m.state is MachineState.STOPPING} & self._agreed
+        left = [m for m in going if told[m.instance] is None or isinstance(told[m.instance], NotCertainError)]
+        asked = [machine.id for machine in left if machine.id not in leaving]
+        refused = self._in_halves(self._terminate, asked)
+        if asked and not refused:
+            told |= self._seen(left, now)
+        return told | {machine.instance: refused[machine.id] for machine in left if machine.id in refused}
+
+    def _terminate(self, ids: Sequence[str]) -> None:
+        answer = self._cloud.terminate(ids)
+        self._asked.update(answer.ended)
+        self._agreed.update(answer.ending)
+
+    def _in_halves(self, ask: Callable[[Sequence[str]], None], ids: Sequence[str]) -> dict[str, HcloudError]:
+        """Ask for all at once; what is refused may be about one of them, and is asked for in halves. Why those are
+        refused that are refused alone."""
+        try:
+            if ids:
+                ask(ids)
+        except (DeniedError, NotFoundError, RefusedError) as error:
+            if len(ids) == 1:
+                return {ids[0]: error}
+            half = len(ids) // 2
+            return self._in_halves(ask, ids[:half]) | self._in_halves(ask, ids[half:])
+        return {}
+
+    def _seen(self, going: Sequence[MachineRecord], now: float) -> dict[int, Ending]:
+        seen = {m.id: m for m in self._cloud.examine([machine.id for machine in going])}
+        return {machine.instance: self._came(machine, seen, now) for machine in going}
 
     def _came(self, machine: MachineRecord, seen: Mapping[str, Machine], now: float) -> Ending:
         """What came of the end of a machine, as the cloud shows it. When it ended is what the cloud says now, else as

@@ -10,7 +10,7 @@ from itertools import islice
 
 from hcloud.control.operating.records import JobRecord, MachinePhase, MachineRecord
 from hcloud.control.operating.wanted import could_sit_elsewhere, held_back, shut_until, to_end, to_launch
-from hcloud.errors import DeniedByGuardError, ThrottledError, UnavailableError, UnknownOutcomeError
+from hcloud.errors import DeniedByGuardError, HcloudError, ThrottledError, UnavailableError, UnknownOutcomeError
 from hcloud.live.operating.acting import end
 from hcloud.live.operating.desk import OperatingDesk
 from hcloud.live.operating.losing import heed, lose
@@ -112,10 +112,11 @@ def answered(desk: OperatingDesk, answer: Answer, now: float) -> None:
         _zones_answered(desk, answer, str(who), now)
     elif what == "end":
         desk.ending -= set(who)
-        for number in who:
-            came = answer.found[number] if isinstance(answer.found, Mapping) else answer.error
+        came: Mapping[int, Ending] = dict.fromkeys(who, answer.error)
+        came = answer.found if isinstance(answer.found, Mapping) else came
+        for number in sorted(who, key=lambda one: isinstance(came[one], HcloudError)):  # an end must not wipe an error
             desk.slow.pop(number, None)
-            _end_answered(desk, came, desk.fold.machines[number], now)
+            _end_answered(desk, came[number], desk.fold.machines[number], now)
         _tell_of_slow(desk)
     elif what in of_machine:
         of_machine[what](desk, answer, desk.fold.machines[who], now)
@@ -180,7 +181,7 @@ def _tell_of_slow(desk: OperatingDesk) -> None:
     desk.troubles.pop("ends", None)
     if desk.slow:
         more = len(desk.slow) - 1
-        desk.troubles["ends"] = desk.slow[min(desk.slow)] + (f"; the same of {more:,} more" if more else "")
+        desk.troubles["ends"] = desk.slow[min(desk.slow)] + (f"; {more:,} more may not have ended yet" if more else "")
 
 
 def _attempts_known(desk: OperatingDesk, machine: MachineRecord, now: float) -> bool:
