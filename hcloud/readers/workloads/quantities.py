@@ -1,10 +1,13 @@
-"""Amounts of memory and of CPUs with their units, as clouds, schedulers and Kubernetes write them."""
+"""Amounts of memory and of CPUs with their units, as clouds, schedulers and Kubernetes write them; points of pressure."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
 
+from hcloud.model.measured.profile import RESOURCES
+
+MOST_POINTS = 99
 NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _AMOUNT = re.compile(
     r"\s*([+-]?(?:\d{1,99}(?:\.\d*)?|\.\d+)(?:e[+-]?\d{1,99})?)\s*([a-z]*)\s*", re.ASCII | re.IGNORECASE
@@ -77,3 +80,12 @@ def _amount(text: str) -> tuple[float, str] | None:
     found = _AMOUNT.fullmatch(text)
     amount = float(found[1]) if found else -1.0
     return (amount, found[2]) if found and 0 <= amount < float("inf") else None
+
+
+def points_of(text: str) -> tuple[int, ...] | None:
+    """The points of each shared resource that a cell holds; None where it does not."""
+    parts = text.split()
+    if len(parts) != len(RESOURCES) or not all(part.isascii() and part.isdigit() for part in parts):
+        return None
+    points = tuple(int(part) if len(part) < 9 else MOST_POINTS + 1 for part in parts)
+    return points if max(points) <= MOST_POINTS else None

@@ -17,7 +17,7 @@ from hcloud.model.requirement import ALLOWED, requirement_of
 from hcloud.readers.workloads import limits
 from hcloud.readers.workloads.identity import Hashes, identity_hashes
 from hcloud.readers.workloads.meanings import kind_of
-from hcloud.readers.workloads.quantities import cpus_of, memory_of, plain_of, with_point
+from hcloud.readers.workloads.quantities import MOST_POINTS, cpus_of, memory_of, plain_of, points_of, with_point
 from hcloud.readers.workloads.tables.clock import PAIRS, TOLD, TWO, clock_seconds
 from hcloud.readers.workloads.tables.dates import unix_of_date
 from hcloud.readers.workloads.tables.zones import unix_of_local
@@ -35,19 +35,9 @@ SPREADSHEET_DAYS = (40_179.0, 58_441.0)
 
 TICKS = {1.0: "seconds", 1e3: "milliseconds", 1e6: "microseconds", 1e9: "nanoseconds"}
 _MOMENT = f"seconds from 0 to {limits.SUBMIT_SECONDS:g}, or an ISO-8601 time as 2026-11-01T10:00:00Z"
-MOST_POINTS = 99
 OPEN, NEVER_RAN = "of jobs that still run, open_ends=run", "of jobs that never ran, open_ends=leave-out"
 _G = re.compile(r"([MGTPEgtpe][bB]?|m[bB])\s*$")
 _UNIX = re.compile(r"\d{1,19}(\.\d*)?", re.ASCII)
-
-
-def points_of(text: str) -> tuple[int, ...] | None:
-    """The points of each shared resource that a cell holds; None where it does not."""
-    parts = text.split()
-    if len(parts) != len(RESOURCES) or not all(part.isascii() and part.isdigit() for part in parts):
-        return None
-    points = tuple(int(part) if len(part) < 9 else MOST_POINTS + 1 for part in parts)
-    return points if max(points) <= MOST_POINTS else None
 
 
 def ticks_of(text: str) -> float:
