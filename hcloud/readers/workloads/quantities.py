@@ -1,4 +1,4 @@
-"""Amounts of memory and of CPUs with their units, as clouds, schedulers and Kubernetes write them; points of pressure."""
+"""Amounts of memory and of CPUs with their units, as clouds and schedulers write them, and points of pressure."""
 
 from __future__ import annotations
 

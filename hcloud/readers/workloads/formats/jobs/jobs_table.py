@@ -19,8 +19,9 @@ from hcloud.readers.workloads.findings import Findings, shown
 from hcloud.readers.workloads.formats.jobs.stated_units import IN_A_GIB, IN_A_VCPU, highest, in_gib, units_read
 from hcloud.readers.workloads.meanings import kind_of
 from hcloud.readers.workloads.options import WorkloadOptions
+from hcloud.readers.workloads.quantities import points_of
 from hcloud.readers.workloads.tables.clock import MINUTES, PAIRS
-from hcloud.readers.workloads.tables.columns import MOST_NAMED, TICKS, Column, Sink, points_of
+from hcloud.readers.workloads.tables.columns import MOST_NAMED, TICKS, Column, Sink
 from hcloud.readers.workloads.tables.delimited import dated
 from hcloud.readers.workloads.tables.waits import ALLOWED, NO_IDS, read_waits
 from hcloud.units import counted
