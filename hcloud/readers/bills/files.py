@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -84,10 +85,17 @@ def is_bill(path: Path) -> str | None:
     the head of a file at most. InputError for a table of sums that a console offers in place of a bill."""
     if not path.is_dir():
         if (named := _named(path)) is None and path.is_file():
-            refuse_summary(str(path), _columns(open_source(path)))
+            _refuse_sums(path)
         return named
     candidates = islice(_candidates(path), _LOOKED_AT)
     return next((name for name in map(_named, candidates) if name is not None), None)
+
+
+def _refuse_sums(path: Path) -> None:
+    columns: frozenset[str] = frozenset()
+    with suppress(InputError):  # told by whoever reads it as something else
+        columns = _columns(open_source(path))
+    refuse_summary(str(path), columns)
 
 
 def _named(path: Path) -> str | None:

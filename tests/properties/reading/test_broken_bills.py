@@ -61,6 +61,7 @@ def read_or_refused(path: Path) -> Bill | None:
 @pytest.mark.parametrize("name", NAMES)
 @QUICK
 @given(share=st.floats(0, 1))
+@example(share=0.0)
 def test_truncated(name: str, share: float, tmp_path: Path) -> None:
     content = (CASES / name).read_bytes()
     path = tmp_path / name

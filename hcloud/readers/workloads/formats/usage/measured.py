@@ -176,13 +176,13 @@ def refuse_counters(file: str, found: Sequence[MeasuredSeries]) -> None:
     """Refuse what counts up since a machine began: that is no use at a moment. Of tables, which people make up,
     by its name alone."""
     for series in found:
-        steps = np.diff(series.values)
-        rising, falling = np.count_nonzero(steps > 0), np.count_nonzero(steps < 0)
+        before, after = series.values[:-1], series.values[1:]
+        rising, falling = np.count_nonzero(after > before), np.count_nonzero(after < before)
         counts = (
             series.lines is None
-            and len(steps) >= _MONOTONE
-            and rising >= len(steps) / 2
-            and falling <= _RESETS * len(steps)
+            and len(after) >= _MONOTONE
+            and rising >= len(after) / 2
+            and falling <= _RESETS * len(after)
         )
         named = _COUNTER.search(f"{series.where} {series.name}")
         if counts or named:
