@@ -12,11 +12,13 @@ from fetching import DAY, HOUR, NOW, PastCloud, demand_in, listening, ran, ruled
 
 from hcloud.cli.main import run
 from hcloud.errors import CredentialsError, DeniedError, EvidenceError, InputError, UsageError
+from hcloud.fake.aws import history as behind
 from hcloud.fake.aws.cloud import FakeAws
 from hcloud.fake.faults import FaultKind, FaultRule
 from hcloud.fake.world import MachineLoad
 from hcloud.live.patience import StoppedError
 from hcloud.model.fetched import SamplingWindow
+from hcloud.providers.aws import history
 from hcloud.readers.permissions import load_permissions
 from hcloud.store.fetched import FetchRecord, FetchScope
 from hcloud.usecases.live.fetch import FetchRun
@@ -56,8 +58,9 @@ def test_the_demand_is_what_the_fake_was_given_in_small_pages_and_throttled(past
 def test_more_machines_than_a_request_takes_come_in_several(
     past: PastCloud, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for side in ("providers", "fake"):
-        monkeypatch.setattr(f"hcloud.{side}.aws.history.MOST_QUERIES", 50)  # a tenth of what it is
+    for side in (history, behind):
+        monkeypatch.setattr(side, "MOST_QUERIES", side.MOST_QUERIES // 10)
+    assert history.MOST_QUERIES == behind.MOST_QUERIES == 50
     for number in range(51):
         past.rent(number, STEADY, days=1)
     past.fake.largest_page = 20

@@ -15,6 +15,7 @@ import pytest
 from rich.console import Console
 from waiting import until
 
+from hcloud import __main__ as command
 from hcloud.cli import acting as live
 from hcloud.live.patience import Patience, RetryLimits
 from hcloud.live.site import ProgressStep
@@ -126,11 +127,14 @@ def test_on_a_terminal_a_bar_and_in_a_pipe_nothing(tmp_path: Path) -> None:
     assert piped.stderr == ""
 
 
-def test_ctrl_c_stays_ignored_in_what_a_script_starts_in_its_background() -> None:
+def test_ctrl_c_stays_ignored_in_what_a_script_starts_in_its_background(monkeypatch: pytest.MonkeyPatch) -> None:
     """A shell ignores it there for what it starts, and Python leaves it so."""
     stays, said = terminal(is_terminal=False)
+    monkeypatch.setattr(sys, "unraisablehook", sys.unraisablehook)  # which the command takes for itself
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
+        command._hear_ctrl_c()
+        command._hear_it_where_work_is()
         with live.stopping(stays) as stop:
             signal.raise_signal(signal.SIGINT)
             assert not stop()
