@@ -26,7 +26,7 @@ ALL = RequestedPeriod(date(2026, 11, 29), date(2027, 1, 3))
 HOUR, DAY = 3600.0, 86_400.0
 
 
-@pytest.fixture(params=["aws", "gcp", "azure", "memory_gcp"])  # in memory for what it alone sells
+@pytest.fixture(params=["aws", "gcp", "azure", "memory_gcp", "memory_azure"])  # in memory for what it alone sells
 def renting(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Renting]:
     found = opened(request.param, tmp_path)
     yield found

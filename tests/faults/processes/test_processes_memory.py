@@ -25,7 +25,7 @@ def bounded(child: Child, more_bytes: int) -> None:
     resource.prlimit(child.pid, resource.RLIMIT_AS, (most, resource.RLIM_INFINITY))
 
 
-@pytest.mark.parametrize(("cloud", "more"), [("aws", 0), ("aws", 72), ("gcp", 48), ("azure", 0), ("azure", 72)])
+@pytest.mark.parametrize(("cloud", "more"), [("aws", 0), ("aws", 72), ("gcp", 16), ("azure", 16)])
 def test_A9_an_apply_without_memory_is_refused_or_ended_and_loses_nothing(
     cloud: str, more: int, staged: Staging
 ) -> None:
@@ -34,6 +34,7 @@ def test_A9_an_apply_without_memory_is_refused_or_ended_and_loses_nothing(
     bounded(child, more * MIB)
     code = child.wait()
     if code == 0:
+        assert more > 16, "it was to lack memory"
         exact(stage, FLEET)
     else:
         assert "memory that hcloud may use ran out" in child.stderr, child.said
