@@ -149,8 +149,8 @@ def test_what_cannot_be_counted_on_is_refused_with_the_way_on(pool: Path, capsys
     util_csv(Path("percent.csv"), {"web": 100 * daily(8)})
     code, said = refused(capsys, "--util", "percent.csv")
     assert (code, "--harvest-set series_value=percent" in said) == (1, True)
-    util_csv(Path("others.csv"), {"wep": daily(8), "x": daily(8)})
-    code, said = refused(capsys, "--util", "others.csv")
+    util_csv(Path("others.csv"), {"wep": 100 * daily(8), "x": 100 * daily(8)})
+    code, said = refused(capsys, "--util", "others.csv", "--harvest-set", "series_value=percent")
     assert (code, "trace.csv ('web', 'db'); its tenants are 'wep', 'x'; did you mean wep?" in said) == (1, True)
     for words in (("--servers", "servers.csv"), ("--util", "util.csv", "--strategy", "HC")):
         assert refused(capsys, *words)[0] == 64

@@ -14,6 +14,7 @@ from hcloud.cli.main import run
 from hcloud.model.catalog import Provider
 from hcloud.readers.prices.shipped.bundled import load_bundled
 from hcloud.store.prices import PriceStore
+from hcloud.usecases.prices.pricing import verify
 
 CASES = Path(__file__).parents[2] / "cases" / "prices"
 NOW = ("--now", "2026-11-21T00:00:00Z")
@@ -349,12 +350,16 @@ def test_diff_tells_added_removed_and_changed(capsys: Capture, tmp_path: Path) -
     }  # fmt: skip
 
 
-def test_verify_is_9_on_bad_prices(capsys: Capture) -> None:
-    """That it passes on what is bundled is among the screens, and so is its document."""
+def test_verify_is_9_on_bad_prices(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    """That it passes on what is bundled is among the screens, and so is its document; verified once for both forms."""
     pricing(capsys, "import", HOSTILE)
+    found = verify(lambda share: None)
+    monkeypatch.setattr("hcloud.usecases.prices.pricing.verify", lambda advance: found)
     out, err = pricing(capsys, "verify", code=9)
     assert "as the manifest says" in out
     assert re.search(r"quarantined: \S+: line \d+: the price is zero", err)
+    read = document(capsys, "verify", code=9)
+    assert any("zero" in str(q["reason"]) for q in rows(read, "quarantined"))
 
 
 def test_flags_have_no_twins(capsys: Capture) -> None:

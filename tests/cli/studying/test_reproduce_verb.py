@@ -88,6 +88,16 @@ def test_all_studies_and_claims_of_the_page_come_out(monkeypatch: pytest.MonkeyP
     bench = ShortBench(whole.strategies, whole.cloud, whole.shop, whole.seeds)
     reports = reproduce(bench, tuple(STUDIES), lambda share: None)
     assert differences((DOCS / PAGE).read_text(encoding="utf-8"), reports, 1, whole=True) == []
+    told = {report.key: [{row[0]: row for row in table.rows} for table in report.tables] for report in reports}
+    changes, *ratios = told["price-ratio"]
+    for at, (scenario, found, models) in enumerate(zip(changes, ratios, told["pricing"], strict=True)):
+        assert found["2.74"][1:6] == tuple(row[1] for row in models.values()), "the ratio of the price list"
+        assert found["1"][1:6] == tuple(row[3] for row in models.values()), "nothing is cheaper for a term"
+        assert {r for r in found if float(r) > float(changes[scenario][2])} == {r for r in found if found[r][6] == "SR"}
+        for name in ("HF", "HM"):
+            meant, literal = (told["q90"][0][f"{name}, {scenario}, {mode}"][1:] for mode in ("guarantee", "literal"))
+            assert meant[:4] == told["performance"][at][name][1:5]
+            assert (float(literal[0]) < float(meant[0])) == (name == "HM"), "HF rents but one type"
 
 
 @pytest.mark.usefixtures("remembered")

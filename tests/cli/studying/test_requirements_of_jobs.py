@@ -44,6 +44,15 @@ def test_what_a_text_requires(text: str, found: Requirement | None) -> None:
     assert requirement_of(text) == found
 
 
+def test_names_are_those_of_the_cloud_and_sizes_are_the_least() -> None:
+    one, either = requirement_of("type=Standard_E*"), requirement_of("type=z9|Standard_E4s_v5 vcpus>=4 memory>=32")
+    assert one is not None
+    assert either is not None
+    assert [w.is_met("Standard_E4s_v5", *of) for w, of in ((one, (0, 0)), (either, (4, 32)))] == [True, True]
+    assert [either.is_met("Standard_E4s_v5", *of) for of in ((3, 32), (4, 31))] == [False, False]
+    assert not one.is_met("standard_e4s_v5", 4, 32)
+
+
 @pytest.mark.parametrize("placement", ["greedy", "tarcil", "paragon", "least-loaded", "random"])
 def test_jobs_run_where_they_may(placement: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     trace, journal = tmp_path / "trace.csv", tmp_path / "run.jsonl"
