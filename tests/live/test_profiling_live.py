@@ -114,7 +114,7 @@ def test_every_stressor_of_a_resource_runs_and_counts(arena: Arena, resource: st
 
 @pytest.mark.long
 def test_a_streaming_program_has_a_score_or_a_reason(tmp_path: Path) -> None:
-    found = profiled(tmp_path, "--resources", "membw", "--time-cap", "2s", "--", sys.executable, "-c", STREAM)
+    found = profiled(tmp_path, "--resources", "membw", "--time-cap", "4s", "--", sys.executable, "-c", STREAM)
     tolerated = found.entries.get(Aspect.TOLERATED, {})
     assert len(found.entries[Aspect.SCALE_UP]) >= 1
     if "membw" in tolerated:
@@ -146,7 +146,7 @@ def score_or_reason(found: Profile, aspect: Aspect) -> Measured | None:
 
 
 def holding(size: int, tmp_path: Path) -> Profile:
-    words = ("--resources", "memcap", "--memory-gib", "0.5", "--time-cap", "3s")
+    words = ("--resources", "memcap", "--memory-gib", "0.5", "--time-cap", "5s")
     return profiled(tmp_path, *words, "--", sys.executable, "-c", HOLDER.format(size=size))
 
 
@@ -184,7 +184,7 @@ def test_our_own_load_measures_a_web_server(tmp_path: Path) -> None:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     (tmp_path / "index.html").write_text("hello")
-    words = ("--kind", "service", "--url", f"http://127.0.0.1:{port}/", "--resources", "none", "--time-cap", "3s")
+    words = ("--kind", "service", "--url", f"http://127.0.0.1:{port}/", "--resources", "none", "--time-cap", "4s")
     serve = ("-m", "http.server", str(port), "--bind", "127.0.0.1", "--directory", str(tmp_path))
     found = profiled(tmp_path, *words, "--", sys.executable, *serve)
     assert found.metric.name == "p99 latency"
