@@ -43,7 +43,6 @@ _CHANGE = 3600.0  # seconds: by so much local time is changed twice a year, and 
 _CHANGED = "ran while the local time of the file was changed by an hour: counted by Elapsed"
 _PUT_BACK = "began before their submission, as local time was put back: submitted when they began"
 _PAIR = re.compile(r"(\w+)=(.*?)(?= \w+=|$)")
-_ARRAY = re.compile(r"[\w\[\]%,-]+\.[\w+-]+")
 _SUFFIX = re.compile(r"(.*?)([nc]?)")
 _GPUS = re.compile(r"gres/gpu(?::[^=,]*)?=(\d+)")
 
@@ -121,7 +120,7 @@ def _row(cells: Mapping[str, str], recorder: Recorder) -> Iterator[RecordedJob |
     name = cells.get("jobid") or cells.get("jobidraw") or ""
     if not name.strip():
         raise CellError("JobID", name, "the id of a job")
-    if "." in name and _ARRAY.fullmatch(name):
+    if "." in name:  # 101.batch, 102_1.0, of a heterogeneous job 103+0.batch
         yield STEP
         return
     start = recorder.seconds("Start", cells.get("start", ""))
