@@ -14,7 +14,7 @@ from hcloud.model.catalog import InstanceType
 from hcloud.model.requirement import Requirement, requirement_of
 from hcloud.model.running.cloud import CloudModel
 from hcloud.model.running.strategy import Parameter, ParameterOrigin, Strategy
-from hcloud.model.workload import Jobs, Window, Workload
+from hcloud.model.workload import Jobs, Window, WindowRule, Workload
 from hcloud.planning.fleets.candidates import is_allowed, other_gpus, why_none
 from hcloud.planning.fleets.gpu_jobs import GpuRules, for_markets, said_of, without_gpu_jobs
 from hcloud.planning.forecasting.demand import demand_of
@@ -256,7 +256,7 @@ def strategy_for(study: Study, strategy: Strategy) -> Strategy:
 def pool_for(study: Study, strategy: Strategy) -> int:
     """Servers the strategy reserves for the study's load, in vCPUs or (where that takes more servers) in memory.
 
-    The load counts by the minute, or by the second where all is short, within the window, or from first to last
+    The load counts by the minute, or by the second where all is short, within the window, or up to the last
     submission: what runs out after the last one is no steady load. Servers smaller than the strategy's count singly.
     """
     rule = rule_of(strategy, "reserved")
@@ -271,7 +271,8 @@ def pool_for(study: Study, strategy: Strategy) -> int:
     jobs = study.jobs if study.shop.whole is None else _held_by(large, study.jobs)
     demand = demand_of(jobs, step) if window is None else demand_within(jobs, step, window)
     load = np.maximum(demand.cores, demand.memory * float(large.vcpus / large.memory_gib))
-    steps = len(load) if window else max(int((float(study.jobs.submit.max()) - demand.start) // step), 1)
+    whole = window is not None and window.rule is not WindowRule.ARRIVALS  # whose end may lie up to a day later
+    steps = len(load) if whole else max(int((float(study.jobs.begins.max()) - demand.start) // step), 1)
     steady = float(np.quantile(load[:steps], rule.load_quantile))
     known = study.profiled and not isinstance(sizing_of(strategy), RequestedSizes)
     size = min(rule.instance_vcpus, max(int(large.vcpus), 1))

@@ -8,7 +8,7 @@ from decimal import Decimal
 import pytest
 from simulating import jobs_of, paper_shop
 
-from hcloud.model.workload import Jobs
+from hcloud.model.workload import Jobs, WindowRule
 from hcloud.planning.forecasting.window import window_of
 from hcloud.readers.clouds import load_cloud
 from hcloud.readers.strategies import load_strategy
@@ -53,4 +53,13 @@ def test_the_reserve_is_sized_by_the_window() -> None:
     study = Study(jobs, load_cloud("paper"), paper_shop(), True, 1, window=window)
     inside = pool_for(study, load_strategy("HF"))
     assert inside == 4, "51 vCPU at the least, in servers of 16"
-    assert pool_for(replace(study, window=replace(window, end=5 * DAY)), load_strategy("HF")) < inside
+    asked = replace(window, end=5 * DAY, rule=WindowRule.ASKED)
+    assert pool_for(replace(study, window=asked), load_strategy("HF")) < inside
+
+
+def test_a_day_that_the_window_has_after_the_last_submission_is_no_steady_load() -> None:
+    jobs = jobs_of([*((day * DAY, DAY, 40.0, 40.0, 1) for day in range(119)), (119 * DAY, 3600.0, 4.0, 4.0, 1)])
+    study = Study(jobs, load_cloud("paper"), paper_shop(), True, 1, window=window_of(jobs))
+    assert study.window is not None
+    assert study.window.end == 120 * DAY
+    assert pool_for(study, load_strategy("HF")) == 3
