@@ -32,6 +32,7 @@ from hcloud.store.plan_file import load_plan
 from hcloud.units import HOURS_PER_MONTH, SECONDS_PER_HOUR, cents, counted, rate
 from hcloud.usecases.live.decide import Kernels
 from hcloud.usecases.reports.of_journal import JournalPricing, report_of_journal
+from hcloud.usecases.reports.rented import is_dated
 from hcloud.usecases.reports.report import ReportRequest, report_of_plan
 from hcloud.usecases.workloads.sources import open_prices
 
@@ -145,14 +146,15 @@ def accuracy_of_journal(plan_file: Path, journal: Path, asked: ReportRequest) ->
     """A plan beside a run, priced where the plan is and with its commitment. Raises EvidenceError where a price is
     missing, UsageError for a plan of several places."""
     plan = load_plan(plan_file)
-    actual = report_of_journal(journal, asked, _place(plan, plan_file))
     told = read_whole(journal)
     with refusing_impossible(journal):
         follower = JourneyBuilder().follow(told.lines)
     journeys = tuple(follower.journeys.values())
     step = max(plan.step_seconds, LEAST_STEP)
-    counted = plan.workload.window if told.live is None else None  # live work counts as a whole
+    # what is dated, as live work, is no simulation of the plan's trace: it counts as a whole
+    counted = None if is_dated(told.setup, told.entries) else plan.workload.window
     window = None if counted is None else (counted.start - counted.first, counted.end - counted.first)
+    actual = report_of_journal(journal, asked, _place(plan, plan_file), window)
     span = span_of(journeys, told.setup.reserved_cores, follower.last, step, window)
     found = _accuracy((plan, plan_file), actual, asked, _Ran(quality_of("all jobs", journeys), span))
     if told.live is None:

@@ -14,6 +14,7 @@ from hcloud.errors import EvidenceError, UsageError
 from hcloud.model.catalog import Offer, Payment, Provider, PurchaseOption
 from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.holdings.live import Commitment
+from hcloud.model.report import Period
 from hcloud.planning.reports.report import Report, ReportSource
 from hcloud.planning.reports.savings import INSTANCES
 from hcloud.readers.configuration.config import Loaded
@@ -46,8 +47,11 @@ class JournalPricing:
     commitment: str | None = None
 
 
-def report_of_journal(path: Path, asked: ReportRequest, place: JournalPricing) -> Report:
-    """Everything a journal rented, its pool bought as a commitment. Raises EvidenceError where a price is missing."""
+def report_of_journal(
+    path: Path, asked: ReportRequest, place: JournalPricing, window: tuple[float, float] | None = None
+) -> Report:
+    """Everything a journal rented, its pool bought as a commitment; within a window of its seconds, if one is named.
+    Raises EvidenceError where a price is missing."""
     journal = read_whole(path)
     live = journal.live
     dated = is_dated(journal.setup, journal.entries)
@@ -55,6 +59,9 @@ def report_of_journal(path: Path, asked: ReportRequest, place: JournalPricing) -
         raise UsageError("a journal is reported from its beginning to its end", hint="leave out --to (and --from)")
     origin = 0 if dated else midnight(asked.span.start or asked.at.date())
     told = rented_in(journal.setup, journal.entries, origin) if live is None else rented_live(journal)
+    if window is not None:
+        start, end = (min(max(origin + round(at), told.period.start), told.period.end) for at in window)
+        told = replace(told, period=Period(start, end)) if start < end else told
     provider, region = _where(asked.loaded, place if live is None else _stated_or_own(place, live))
     there = in_places(asked.loaded, [(provider, region)])
     book, said = open_prices(there, asked.at.date())

@@ -145,6 +145,18 @@ def test_a_plan_without_strategies_is_judged_by_its_dollars(there: Path, capsys:
     assert {f["figure"] for f in document["figures"]} >= {"cost of the mix", "reserve in use"}
 
 
+def test_dollars_and_demand_of_a_run_are_of_the_same_time(
+    there: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan = json.loads((there / "plain.json").read_text(encoding="utf-8"))
+    plan["workload"]["window"]["end"] = 10_800
+    (tmp_path / "plan.json").write_text(json.dumps(plan), encoding="utf-8")
+    capsys.readouterr()
+    words = ["--plan", str(tmp_path / "plan.json"), "--journal", str(there / "run.journal"), "--json", *NOW]
+    assert run(["report", "accuracy", *words]) == 0
+    assert Decimal(json.loads(capsys.readouterr().out)["hours"]) == 3
+
+
 def test_predictions_beside_what_is_rented_now(
     there: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
