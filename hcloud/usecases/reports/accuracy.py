@@ -186,8 +186,9 @@ def _place(plan: Plan, path: Path) -> JournalPricing:
     if len(places) != 1:
         raise UsageError(f"{path}: a plan of {len(places)} places; a journal is of one")
     provider, region = next(iter(places))
-    bought = [m.address.removeprefix(OWNED).split("/")[3] for m in plan.mix if m.option.is_commitment]
-    return JournalPricing(provider, region, bought[0] if bought else None)
+    held = sorted((m for m in plan.mix if m.option.is_commitment), key=lambda m: m.is_owned)
+    bought = {m.instance_type: m.address.removeprefix(OWNED).split("/")[3] for m in reversed(held)}
+    return JournalPricing(provider, region, bought[held[0].instance_type] if held else None, bought)
 
 
 def _accuracy(planned: tuple[Plan, Path], actual: Report, asked: ReportRequest, ran: _Ran | None) -> Accuracy:

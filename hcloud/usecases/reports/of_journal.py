@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -39,12 +39,13 @@ POOL = "pool"
 
 @dataclass(frozen=True, slots=True)
 class JournalPricing:
-    """Where a journal's machines are priced, and what its pool is bought as; None: as the configuration or the
-    provider's usual."""
+    """Where a journal's machines are priced, and what its pool is bought as, also ``by_type``; None: as the
+    configuration or the provider's usual."""
 
     provider: str | None = None
     region: str | None = None
     commitment: str | None = None
+    by_type: Mapping[str, str] = field(default_factory=dict)
 
 
 def report_of_journal(
@@ -68,7 +69,7 @@ def report_of_journal(
     tariff = Tariff(book, provider, region, listed=listed_prices(there, asked.at.date()))
     bought = live is None or place.commitment is not None
     with _naming_provider(stated=live is not None or place.provider is not None):
-        held = _pool(told, tariff, place.commitment) if bought else ()
+        held = _pool(told, tariff, place) if bought else ()
         rows = charges(told.rented, held, tariff, told.period)
     return Report(
         source=ReportSource.JOURNAL,
@@ -118,11 +119,11 @@ def _stated_or_own(place: JournalPricing, live: LiveOrigin) -> JournalPricing:
     return replace(place, provider=place.provider or live.cloud, region=place.region or region)
 
 
-def _pool(told: JournalRentals, tariff: Tariff, wanted: str | None) -> tuple[Commitment, ...]:
+def _pool(told: JournalRentals, tariff: Tariff, place: JournalPricing) -> tuple[Commitment, ...]:
     starts = datetime.fromtimestamp(told.period.start, UTC)
     made = []
     for number, (name, servers) in enumerate(told.pool.items()):
-        offer = _bought_as(name, tariff, wanted)
+        offer = _bought_as(name, tariff, place.by_type.get(name, place.commitment))
         ends = starts + timedelta(hours=offer.key.term_years * HOURS_PER_YEAR)
         made.append(commitment_of(POOL if number == 0 else f"{POOL}-{name}", offer, servers, starts, ends))
     return tuple(made)

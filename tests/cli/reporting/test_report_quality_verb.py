@@ -145,16 +145,23 @@ def test_a_plan_without_strategies_is_judged_by_its_dollars(there: Path, capsys:
     assert {f["figure"] for f in document["figures"]} >= {"cost of the mix", "reserve in use"}
 
 
-def test_dollars_and_demand_of_a_run_are_of_the_same_time(
+def test_the_dollars_of_a_run_are_of_the_time_and_the_purchases_of_its_plan(
     there: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     plan = json.loads((there / "plain.json").read_text(encoding="utf-8"))
     plan["workload"]["window"]["end"] = 10_800
-    (tmp_path / "plan.json").write_text(json.dumps(plan), encoding="utf-8")
-    capsys.readouterr()
-    words = ["--plan", str(tmp_path / "plan.json"), "--journal", str(there / "run.journal"), "--json", *NOW]
-    assert run(["report", "accuracy", *words]) == 0
-    assert Decimal(json.loads(capsys.readouterr().out)["hours"]) == 3
+    other = "owned/aws/us-east-1/m6i.2xlarge/reserved-instance-1y-no-upfront"
+    owned = {**plan["mix"][0], "address": other, "instance_type": "m6i.2xlarge", "payment": "no-upfront"}
+    costs = []
+    for mix in (plan["mix"], [owned, *plan["mix"]]):
+        (tmp_path / "plan.json").write_text(json.dumps({**plan, "mix": mix}), encoding="utf-8")
+        capsys.readouterr()
+        words = ["--plan", str(tmp_path / "plan.json"), "--journal", str(there / "run.journal"), "--json", *NOW]
+        assert run(["report", "accuracy", *words]) == 0
+        document = json.loads(capsys.readouterr().out)
+        assert Decimal(document["hours"]) == 3
+        costs.append(document["figures"][0]["actual"])
+    assert costs[0] == costs[1]
 
 
 def test_predictions_beside_what_is_rented_now(
