@@ -92,6 +92,8 @@ def use_picture(plan: Plan) -> Drawn | None:
     pays = float(line.break_even)
     said = f"{_said_of_last(plan, line)} A commitment to {line.instance_type} has a break-even of {pays:.1%}."
     how = "The curve shows how much of the time each vCPU is in use; below the dashed line on demand is cheaper."
+    if _memory_fills_first(plan):
+        how = "The curve is of vCPUs alone: memory needs more machines, and it is by memory that the reserve pays."
     if plan.sizing and _owned_vcpus(plan):
         how += " It is of all demand: what is owned serves the first of it, for as long as it is owned."
     if plan.operation is not None:
@@ -110,6 +112,12 @@ def _said_of_last(plan: Plan, line: MixLine) -> str:
     if plan.sizing and owned:
         who = f"Beside what is owned, for as long as it is, the last instance of {reserve - owned:,.0f} more"
     return f"{who} reserved vCPUs is needed about {used:.0%} of the time."
+
+
+def _memory_fills_first(plan: Plan) -> bool:
+    """Whether demand takes a larger part of the memory that is reserved than of its vCPUs."""
+    gib = float(sum(m.memory_gib for m in plan.mix if m.option.is_commitment and not m.begins_later))
+    return plan.workload.mean_memory_gib * reserved_vcpus(plan.mix) > plan.workload.mean_cores * gib
 
 
 def _owned_vcpus(plan: Plan) -> float:

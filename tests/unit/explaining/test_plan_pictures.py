@@ -146,6 +146,12 @@ def test_the_use_of_the_last_instance_is_the_one_the_plan_reasons_with(plan: Pla
     assert abs(float(reasoned) - int(told)) <= 1
 
 
+def test_the_curve_of_vcpus_tells_no_break_even_where_memory_decides(plan: Plan) -> None:
+    wide = replace(plan, workload=replace(plan.workload, mean_memory_gib=100 * plan.workload.mean_memory_gib))
+    told = [drawn.caption for drawn in map(use_picture, (plan, wide)) if drawn is not None]
+    assert ["below the dashed line on demand is cheaper" in caption for caption in told] == [True, False]
+
+
 def test_without_quantiles_or_purchases_there_is_no_curve_of_use(plan: Plan) -> None:
     old = replace(plan, workload=replace(plan.workload, quantiles=(), peaks=()))
     rented = replace(plan, mix=tuple(m for m in plan.mix if not m.option.is_commitment))
