@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -35,23 +35,35 @@ def report_on(
 
     Raises InputError for a file that is neither, UsageError for what cannot be asked of it.
     """
+    of_cloud = {"--cloud": where.cloud, "--state": where.state}
+    pricing = {"--provider": where.provider, "--region": where.region, "--commitment": where.commitment}
     if source is None:
+        _refuse(pricing, "for a journal; --cloud names the cloud")
         return _of_cloud(asked, where, note)
-    if isinstance(source, Plan):
-        return report_of_made(source, source.workload.name, asked)
-    if is_journal(source):
+    if isinstance(source, Path) and is_journal(source):
+        _refuse(of_cloud, "for the machines rented now, not for a journal")
         from hcloud.usecases.reports.of_journal import JournalPricing, report_of_journal
 
         return report_of_journal(source, asked, JournalPricing(where.provider, where.region, where.commitment))
-    return report_of_plan(source, asked)
+    if isinstance(source, Path):
+        report = report_of_plan(source, asked)
+    else:
+        report = report_of_made(source, source.workload.name, asked)
+    _refuse(of_cloud, "for the machines rented now, not for a plan")
+    _refuse(pricing, "for a journal, not for a plan, which has its own prices")
+    return report
+
+
+def _refuse(flags: Mapping[str, str | None], why: str) -> None:
+    given = [flag for flag, value in flags.items() if value]
+    if given:
+        raise UsageError(f"{', '.join(given)}: {why}")
 
 
 def _of_cloud(asked: ReportRequest, where: ReportSelection, note: Callable[[str], object]) -> Report:
     from hcloud.usecases.live.ground import CloudSelection, opened
     from hcloud.usecases.reports.of_live import report_of_live
 
-    if where.provider or where.region or where.commitment:
-        raise UsageError("--provider, --region and --commitment are about a journal; name the cloud: --cloud")
     with opened(asked.loaded, CloudSelection(where.cloud, where.state), asked.at, note) as here:
         report = report_of_live(here, asked)
     if asked.span.start or asked.span.end:

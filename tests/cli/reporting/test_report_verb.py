@@ -237,7 +237,7 @@ def test_what_the_configuration_says_is_owned_covers_what_is_rented(rented: Path
         (["cost", "--to", "0001-01-01"], 64, "1970 to 9900"),
         (["cost", "--from", "2026-11-05", "--to", "2026-11-05"], 64, "end before it starts"),
         (["cost", "--from", "2126-11-05"], 64, "still to come"),
-        (["cost", "--provider", "aws"], 64, "about a journal"),
+        (["cost", "--provider", "aws"], 64, "--provider: for a journal"),
         (["cost", "--cloud", "local"], 64, "nothing to report"),
     ],
 )
@@ -245,6 +245,14 @@ def test_mistakes_are_told(rented: Path, words: list[str], code: int, said: str,
     capsys.readouterr()
     assert run(["report", *words]) == code
     assert said in capsys.readouterr().err
+
+
+def test_what_a_plan_or_a_journal_has_no_use_for_is_refused(planned: Path, journal: Path, capsys: Said) -> None:
+    """A report of a plan was taken for one of the cloud that was named beside it."""
+    for source, flag in ((planned, "--cloud"), (planned, "--provider"), (journal, "--state")):
+        capsys.readouterr()
+        assert run(["report", "cost", str(source), flag, "aws"]) == 64
+        assert f"{flag}: for " in capsys.readouterr().err
 
 
 def test_a_price_that_is_missing_ends_with_nine(journal: Path, capsys: Said) -> None:
