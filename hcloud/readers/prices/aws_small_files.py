@@ -11,6 +11,7 @@ from decimal import Decimal
 
 from hcloud.catalog.book import PriceBook
 from hcloud.catalog.intake import PriceIntake, PriceRow, PriceSource, accelerators, number, shortened
+from hcloud.catalog.shapes import guess_provider
 from hcloud.errors import InputError
 from hcloud.model.catalog import OfferKey, Payment, Provider, PurchaseOption
 from hcloud.readers.prices.ec2instances import split_term
@@ -37,7 +38,9 @@ def read_two_columns(text: str, source: PriceSource) -> PriceBook:
         if len(cells) != 2:
             intake.refuse(f"line {rows.line_num}", f"has {len(cells)} cells under 2 columns")
             continue
-        key = OfferKey(source.provider or Provider.AWS, region, cells[0].strip(), PurchaseOption.ON_DEMAND)
+        name = cells[0].strip()
+        provider = guess_provider(name) or source.provider or Provider.AWS
+        key = OfferKey(provider, region, name, PurchaseOption.ON_DEMAND)
         intake.price(PriceRow(f"line {rows.line_num}", key, cells[1] or None))
     return intake.book()
 

@@ -50,7 +50,7 @@ def _take_row(
     if not name:
         intake.refuse(address, "names no instance type (an accelerator on its own is no machine)")
         return
-    provider = intake.source.provider or guess_provider(name)
+    provider = guess_provider(name) or intake.source.provider
     if provider is None:
         intake.refuse(address, f"the cloud of {name!r} is unknown; add --provider")
         return

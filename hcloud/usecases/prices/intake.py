@@ -98,12 +98,13 @@ def take_file(path: Path, hints: Hints, stored: PriceBook | None) -> IntakeResul
     text = decode(read_bytes(path), str(path))
     known_format = format_named(hints.format) if hints.format else recognise(text, str(path))
     day = hints.day or own_day(text) or _day_of(path)
-    region = hints.region or _place_of(path)
+    region = _place_of(path) or hints.region  # of a file that does not say; one that does is restricted to the hint
     source = PriceSource(path.name, day, hints.provider, region, _shapes(stored))
     book = restricted_to(known_format.read(text, source), hints.provider, hints.region)
     taken = _checked(book, known_format.name, path.name, stored)
     if not taken.book.offers and not taken.refused:
-        raise InputError(f"{path} has no price")
+        asked = [word for word in (hints.provider, hints.region) if word]
+        raise InputError(f"{path} has no price{' of ' * bool(asked)}{' '.join(asked)}")
     return taken
 
 

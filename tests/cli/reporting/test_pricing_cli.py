@@ -226,6 +226,9 @@ def test_a_book_is_compared_with_a_file_where_the_file_has_prices(capsys: Captur
     assert "other offers ignored" in " ".join(out.split())
     read = document(capsys, "diff", str(region), "bundled")
     assert (read["within"], len(rows(read, "changes"))) == (str(region), 2)
+    for flag, other in (("--region", "eu-west-1"), ("--provider", "gcp")):
+        assert run(["pricing", "import", str(region), flag, other]) == 1  # it was stored as what the flag says
+        assert f"has no price of {other}" in capsys.readouterr().err
 
 
 def test_file_names_stay_whole(capsys: Capture, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
