@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 Amounts = Literal["decimal", "float"]
 NAME = "DataFrame"
+_MOST_ROWS = 20  # ours: rows that a hint names
 SAYING = frozenset(("value", "cores", "percent", "requests"))
 """What a column of a series may be called that says itself what it holds."""
 
@@ -109,7 +110,12 @@ def _of_frame(error: InputError, path: str) -> InputError:
         return re.sub(r"\bline (\d+)\b", lambda found: _row(int(found[1])), text.replace(path, NAME))
 
     problems = [Problem(said(p.file), said(p.where), p.value, said(p.allowed)) for p in error.problems]
-    return InputError(said(str(error.args[0])), problems, hint=said(error.hint))
+    hint = said(error.hint)
+    if "mended.csv" in hint:  # a command for a file
+        rows = sorted({int(found[1]) for p in problems if (found := re.match(r"row (\d+)\b", p.where))})
+        hint = f"correct these rows, or leave them out: frame.drop(frame.index[{rows}])"
+        hint = hint if len(rows) <= _MOST_ROWS else ""
+    return InputError(said(str(error.args[0])), problems, hint=hint)
 
 
 def _row(line: int) -> str:

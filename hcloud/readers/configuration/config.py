@@ -48,8 +48,7 @@ Share = Annotated[float, Field(ge=0, le=1)]
 def _whole_hours(seconds: int) -> int:
     if seconds % SECONDS_PER_HOUR or seconds <= 0:
         raise ValueError(
-            "must be a whole number of hours, in h, d, w or y, for example 720h, 90d or 1y; m is minutes, a month is"
-            " 730h"
+            "must be a whole number of hours, in h, d, w, mo or y, for example 720h, 90d, 6mo or 1y; m is minutes"
         )
     if seconds > LONGEST_HORIZON:
         raise ValueError("must be at most 10y")

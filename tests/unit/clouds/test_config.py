@@ -212,7 +212,7 @@ def test_a_workload_flag_replaces_the_configured_one(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("planning: {horizon: 6m}", "in h, d, w or y, for example 720h, 90d or 1y; m is minutes, a month is 730h"),
+        ("planning: {horizon: 6m}", "for example 720h, 90d, 6mo or 1y; m is minutes"),
         (
             "owned: [{provider: aws, region: us-east-1, instance_type: m5a.large, option: reserved-instance,"
             " term_years: 1, dollars_per_hour: 0.25, expires: 2028-06-01}]",

@@ -184,6 +184,7 @@ def test_what_is_wrong_in_a_frame_is_said_with_row_and_column() -> None:
         hcloud.read(frame, columns=JOB_COLUMNS)
     places = [(problem.file, problem.where) for problem in found.value.problems]
     assert places == [("DataFrame", "row 3, column vcpus"), ("DataFrame", "row 7, column vcpus")]
+    assert found.value.hint == "correct these rows, or leave them out: frame.drop(frame.index[[3, 7]])"
     with pytest.raises(errors.InputError, match="column submit is missing") as found:
         hcloud.read(frame)
     assert "submit=start_time" in found.value.hint
