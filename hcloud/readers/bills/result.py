@@ -16,8 +16,7 @@ from hcloud.readers.bills.adding import BillSums, LineTotal, lacking, said_lacki
 from hcloud.readers.bills.commitments import commitments_of
 from hcloud.readers.bills.hours import BillHours
 from hcloud.readers.bills.lines import Stream
-from hcloud.readers.bills.listed import has_list_cost, listed_use
-from hcloud.readers.bills.priced import PricedLines
+from hcloud.readers.bills.priced import PricedLines, has_list_cost, listed_use
 from hcloud.readers.bills.taken_off import TakenOff
 from hcloud.readers.prices.shipped.names import types
 from hcloud.units import some_of
