@@ -134,9 +134,8 @@ class FakeGoogle(GcpWorld):
         return _HANDLERS[call.route.operation](self, call)
 
     def _find(self, identity: str) -> Rented | None:
-        found = self.ledger.machines.get(identity)
-        named = [m for m in self.standing() if m.detail["name"] == identity]
-        return found or (named[0] if named else None)
+        named = (m for m in self.standing() if m.detail["name"] == identity)
+        return self.ledger.machines.get(identity) or next(named, None)
 
     def _changed(self, verb: str, identity: str, change: Mapping[str, object]) -> object:
         machine = self._find(identity)

@@ -104,15 +104,11 @@ def _named(path: Path) -> str | None:
         if (found := next(filter(None, map(format_of, sources)), None)) is not None:
             return found[1]
         if sources and (manifest := _manifest(sources[0])) is not None:
-            return next((name for key in manifest.keys if (name := _named_beside(path, key))), None)
+            beside = (there for key in manifest.keys if (there := _beside(path, key)) is not None)
+            return next(filter(None, map(_named, beside)), None)
     except InputError:
         return None
     return None
-
-
-def _named_beside(path: Path, key: str) -> str | None:
-    there = _beside(path, key)
-    return None if there is None else _named(there)
 
 
 def delivery(path: Path) -> Delivery:
