@@ -19,9 +19,27 @@ class Points:
     trimmed: str
 
 
-_STEPS = ("begun", "intent.fsynced", "answered", "concluded", "state.saved", "journal.trimmed")
-_NAMES = {deed: [f"{deed}.{step}" for step in _STEPS] for deed in (Deed.LAUNCH, Deed.TERMINATE)}
-POINTS = {deed: Points(*names) for deed, names in _NAMES.items()}
+POINTS = {
+    Deed.LAUNCH: Points(
+        begun="launch.begun",
+        noted="launch.intent.fsynced",
+        answered="launch.answered",
+        concluded="launch.concluded",
+        saved="launch.state.saved",
+        trimmed="launch.journal.trimmed",
+    ),
+    Deed.TERMINATE: Points(
+        begun="terminate.begun",
+        noted="terminate.intent.fsynced",
+        answered="terminate.answered",
+        concluded="terminate.concluded",
+        saved="terminate.state.saved",
+        trimmed="terminate.journal.trimmed",
+    ),
+}
 RUN_BEGUN = "run.state.saved"
 RUN_ENDED = "run.seen.saved"
-NAMES = frozenset([RUN_BEGUN, RUN_ENDED, *_NAMES[Deed.LAUNCH], *_NAMES[Deed.TERMINATE]])
+NAMES = frozenset(
+    [RUN_BEGUN, RUN_ENDED]
+    + [n for p in POINTS.values() for n in (p.begun, p.noted, p.answered, p.concluded, p.saved, p.trimmed)]
+)
