@@ -22,7 +22,7 @@ from hcloud.fake.ledger import Ledger, RecordedRequest, Rented
 from hcloud.fake.server import FakeCloud, FakeServer, HttpAnswer, Received
 from hcloud.model.holdings.live import TAG_PROJECT
 from hcloud.model.holdings.state import Conclusion, Intent, State
-from hcloud.store.states.in_directory import FileStateStore
+from hcloud.store.states.remembered import FileStateStore
 from hcloud.usecases.tools.fake import environment, made
 
 CLOUDS = ("aws", "gcp", "azure")

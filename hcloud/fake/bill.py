@@ -104,7 +104,7 @@ def bill(ledger: Ledger, tariff: FakeTariff, start: int, end: int) -> FakeBill:
         left = [
             _Left(m, meter, s)
             for m in machines
-            if (s := _charged(m, tariff.rule, hour, until))
+            if (s := Decimal(_charged_by(m, tariff.rule, until) - _charged_by(m, tariff.rule, hour)))
             for meter in tariff.meters(m)
         ]
         _cover_units(left, held, (hour, until))
@@ -129,12 +129,8 @@ def _hours(start: int, end: int) -> Iterator[tuple[int, int]]:
         start = until
 
 
-def _charged(machine: Rented, rule: BillingRule, start: int, end: int) -> Decimal:
-    """Seconds of a machine that are charged in a span: the minimum when it begins."""
-    return Decimal(_charged_by(machine, rule, end) - _charged_by(machine, rule, start))
-
-
 def _charged_by(machine: Rented, rule: BillingRule, at: int) -> int:
+    """Seconds of a machine that are charged until then, the minimum from when it begins."""
     over = at if machine.asked_to_end is None else min(at, int(machine.asked_to_end))
     seconds = over - int(machine.made_at)
     if seconds <= 0:

@@ -134,9 +134,7 @@ class _JobRow:
 
 
 def _word(value: object) -> str:
-    if not isinstance(value, str | int | float) or isinstance(value, bool):
-        raise FieldError("a text")
-    text = str(value)
+    text = _text(value)
     if not text.isprintable():
         raise FieldError("a text without line breaks and control characters")
     return text

@@ -40,14 +40,9 @@ def plan_document(plan: Plan) -> Mapping[str, object]:
                 del line[name]
     if plan.first_weeks == FIRST_WEEKS:
         del document["first_weeks"]
-    if plan.operation is None:  # what no strategy was asked for says nothing about operation
-        del document["operation"]
-    if plan.changes is None:
-        del document["changes"]
-    if plan.harvest is None:
-        del document["harvest"]
-    if not plan.beside:
-        del document["beside"]
+    for name in ("operation", "changes", "harvest", "beside"):  # what was not asked for is not said
+        if not getattr(plan, name):
+            del document[name]
     return document
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
@@ -153,8 +153,9 @@ def _read_meta(path: Path) -> Mapping[str, object]:
 
 
 def _quarantine(meta: Mapping[str, object]) -> tuple[QuarantinedPrice, ...]:
-    rows = _rows(meta, "quarantine")
-    return tuple(QuarantinedPrice(r["row"], r["reason"], _guarded(_key, r) if "provider" in r else None) for r in rows)
+    listed = meta.get("quarantine")
+    rows = [{str(k): str(v) for k, v in e.items()} for e in listed] if isinstance(listed, list) else []
+    return tuple(QuarantinedPrice(r["row"], r["reason"], _key(r) if "provider" in r else None) for r in rows)
 
 
 def _sustained(meta: Mapping[str, object]) -> dict[TypeKey, SustainedUse]:
@@ -166,27 +167,18 @@ def _sustained(meta: Mapping[str, object]) -> dict[TypeKey, SustainedUse]:
     return rules
 
 
-def _rows(meta: Mapping[str, object], name: str) -> list[dict[str, str]]:
-    listed = meta.get(name)
-    return [{str(k): str(v) for k, v in e.items()} for e in listed] if isinstance(listed, list) else []
-
-
 def _key(row: Mapping[str, str]) -> OfferKey:
-    return OfferKey(
-        Provider(row["provider"]),
-        row["region"],
-        row["instance_type"],
-        PurchaseOption(row["option"]),
-        int(row["term_years"]),
-        Payment(row["payment"]),
-        row["os"],
-        row["tenancy"],
-        row["zone"],
-    )
-
-
-def _guarded(parse: Callable[[Mapping[str, str]], OfferKey], row: Mapping[str, str]) -> OfferKey:
     try:
-        return parse(row)
+        return OfferKey(
+            Provider(row["provider"]),
+            row["region"],
+            row["instance_type"],
+            PurchaseOption(row["option"]),
+            int(row["term_years"]),
+            Payment(row["payment"]),
+            row["os"],
+            row["tenancy"],
+            row["zone"],
+        )
     except (KeyError, ValueError) as error:
         raise InputError(f"the stored quarantine list is damaged: {error}", hint="import the prices again") from error

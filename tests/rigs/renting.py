@@ -46,7 +46,7 @@ from hcloud.planning.reports.report import Report
 from hcloud.readers.configuration.config import load_config
 from hcloud.store.purchase_file import sealed
 from hcloud.store.records.purchases import PurchaseLedger
-from hcloud.store.states.in_directory import FileStateStore
+from hcloud.store.states.remembered import FileStateStore
 from hcloud.units import HOURS_PER_YEAR
 from hcloud.usecases.live.ground import FAKE, LiveGround
 from hcloud.usecases.reports.of_live import report_of_live

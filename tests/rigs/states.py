@@ -17,7 +17,7 @@ from hcloud.model.catalog import Payment, PurchaseOption
 from hcloud.model.holdings.live import CommitmentOrder, CommitmentQuote, Launch, Machine, MachineState, Owner, Scope
 from hcloud.model.holdings.state import Conclusion, Deed, Intent, IntentResult, OwnedMachine, State
 from hcloud.store.files.private_directory import Disk
-from hcloud.store.states.in_directory import FileStateStore
+from hcloud.store.states.remembered import FileStateStore
 
 LINEAGE = "0123456789abcdef" * 2
 OTHER_LINEAGE = "fedcba9876543210" * 2

@@ -215,10 +215,11 @@ class ControlSession:
 
     def proposal(self, event: Arrival) -> tuple[int, ...]:
         """Instances that would take a job now, the best first. Nothing is decided, and nothing changes."""
-        return proposal(self.tables, self._book, self._propose, (event, self._known(event)))
 
-    def _propose(self, row: int) -> None:
-        self._teller.tell(handle.PROPOSE, row, math.nan)
+        def propose(row: int) -> None:
+            self._teller.tell(handle.PROPOSE, row, math.nan)
+
+        return proposal(self.tables, self._book, propose, (event, self._known(event)))
 
     def _running(self, job: str) -> int:
         """The row of a job that is running; raises EventError where it is not."""

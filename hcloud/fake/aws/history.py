@@ -8,7 +8,6 @@ from decimal import Decimal
 from itertools import groupby
 
 from hcloud.fake.aws.world import Ask, DenialError, Wire, region_of
-from hcloud.fake.ledger import Rented
 from hcloud.fake.world import LoadSamples, billed_in
 
 DAY = 86_400
@@ -32,16 +31,11 @@ def list_metrics(ask: Ask) -> Wire:
     since = ask.now - LISTED_DAYS * DAY
     told: list[Wire] = [
         {"Namespace": NAMESPACE, "MetricName": METRIC, "Dimensions": [{"Name": "InstanceId", "Value": m.id}]}
-        for m in _of_region(ask)
+        for m in ask.machines
         if m.asked_to_end is None or m.asked_to_end > since
     ]
     page, token = ask.page(told, METRICS_PAGE)
     return {"Metrics": page, "NextToken": token}
-
-
-def _of_region(ask: Ask) -> list[Rented]:
-    machines = ask.world.ledger.machines
-    return [machines[i] for i in sorted(machines) if region_of(machines[i]) == ask.region]
 
 
 def get_metric_data(ask: Ask) -> Wire:

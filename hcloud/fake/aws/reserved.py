@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from decimal import Decimal
 
+from hcloud.fake.aws.savings import state_of
 from hcloud.fake.aws.shop import PAYMENT_WORDS, YEAR_SECONDS, offering_id
 from hcloud.fake.aws.world import Ask, DenialError, Wire, moment
 from hcloud.fake.faults import FaultKind
@@ -138,15 +139,6 @@ def describe_reserved_instances(ask: Ask) -> Wire:
         raise DenialError("InvalidReservedInstancesId", "The specified reserved instances do not exist")
     seen = [p for p in found if p.bought_at + ask.world.faults.plan.visibility_delay <= ask.now]
     return {"ReservedInstances": [] if ask.struck(FaultKind.EMPTY) else [_told(ask, p) for p in seen]}
-
-
-def state_of(purchase: BoughtCommitment, now: float) -> str:
-    """The state of a purchase by the clock."""
-    if purchase.cancelled_at is not None:
-        return "queued-deleted"
-    if now < purchase.starts_at:
-        return "queued"
-    return "active" if now < purchase.starts_at + purchase.term_seconds else "retired"
 
 
 def _told(ask: Ask, purchase: BoughtCommitment) -> Wire:

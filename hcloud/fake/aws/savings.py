@@ -107,7 +107,9 @@ def _asked(wire: Wire) -> str:
 
 def _bought(ask: Ask, token: str) -> BoughtCommitment:
     wire = ask.wire
-    offering = next((o for o in _everything(ask) if o.id == wire["savingsPlanOfferingId"]), None)
+    # a savings plan is bought in no region of its own: its offering is of any region that was ever asked about
+    on_sale = (o for region in sorted({*ask.world.regions, ask.region}) for o in _on_sale(ask, region))
+    offering = next((o for o in on_sale if o.id == wire["savingsPlanOfferingId"]), None)
     if offering is None:
         raise DenialError("ResourceNotFoundException", "There is no such offering.", 404)
     commitment = _amount(wire["commitment"])
@@ -135,12 +137,6 @@ def _bought(ask: Ask, token: str) -> BoughtCommitment:
             "tags": dict(wire.get("tags", {})),
         },
     )
-
-
-def _everything(ask: Ask) -> Iterator[Offering]:
-    """Offerings of all regions that were ever asked about; a savings plan is bought in no region of its own."""
-    for region in sorted({*ask.world.regions, ask.region}):
-        yield from _on_sale(ask, region)
 
 
 def _amount(text: object) -> Decimal:
@@ -173,7 +169,7 @@ def _plans(ask: Ask) -> list[BoughtCommitment]:
 
 
 def state_of(purchase: BoughtCommitment, now: float) -> str:
-    """The state of a plan by the clock."""
+    """The state of a savings plan or of reserved instances by the clock."""
     if purchase.cancelled_at is not None:
         return "queued-deleted" if purchase.cancelled_at < purchase.starts_at else "returned"
     if now < purchase.starts_at:

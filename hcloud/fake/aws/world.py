@@ -164,6 +164,11 @@ class Ask:
     wire: Wire = field(default_factory=dict)
     behind: Lag = field(default_factory=Lag)
 
+    @property
+    def machines(self) -> list[Rented]:
+        """All machines of the region that there ever were, by id."""
+        return [m for _, m in sorted(self.world.ledger.machines.items()) if region_of(m) == self.region]
+
     def struck(self, kind: FaultKind) -> FaultRule | None:
         """The fault at hand where it is of this kind."""
         return self.rule if self.rule is not None and self.rule.answer is kind else None

@@ -96,17 +96,21 @@ def limits(estate: Estate, place: AzureLocation, now: float) -> dict[str, tuple[
             used[CORES] += found.vcpus
             name = SPOT_CORES if machine.spot else found.family
             used[name] = used.get(name, 0) + found.vcpus
-    allowed = {name.lower(): limit for name, limit in estate.faults.plan.quotas.items()}
-    return {name: (count, allowed.get(name.lower(), DEFAULT_LIMIT)) for name, count in used.items()}
+    return {name: (count, limit_of(estate, name)) for name, count in used.items()}
+
+
+def limit_of(estate: Estate, name: str) -> int:
+    """What the fault plan allows of cores by the name of their limit, in whatever case; much where it says nothing."""
+    allowed = {known.lower(): limit for known, limit in estate.faults.plan.quotas.items()}
+    return allowed.get(name.lower(), DEFAULT_LIMIT)
 
 
 def check_limits(estate: Estate, wanted: MachineOrder, now: float) -> None:
     """Refuse what a limit on cores does not allow, in Azure's words."""
     found = limits(estate, wanted.place, now)
-    allowed = {name.lower(): limit for name, limit in estate.faults.plan.quotas.items()}
     needed = wanted.count * wanted.shape.vcpus
     for name in (SPOT_CORES,) if wanted.spot else (CORES, wanted.shape.family):
-        used, limit = found.get(name, (0, allowed.get(name.lower(), DEFAULT_LIMIT)))
+        used, limit = found.get(name, (0, limit_of(estate, name)))
         if used + needed > limit:
             said = (
                 f"Operation could not be completed as it results in exceeding approved {name} quota. "

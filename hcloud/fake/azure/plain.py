@@ -8,7 +8,7 @@ import json
 from datetime import UTC, datetime
 
 from hcloud.fake.azure.estate import NETWORKS, AzureLocation, AzureResource, Estate
-from hcloud.fake.azure.machines import limits
+from hcloud.fake.azure.machines import limit_of, limits
 from hcloud.fake.azure.operations import AzureHandlers, AzureOperations
 from hcloud.fake.azure.scale_sets import conditions, scope_of
 from hcloud.fake.azure.shapes import ZONES, AzureSize, shapes
@@ -102,7 +102,7 @@ class Lists:
         names = [*known, *(n for n in {s.family: 0 for s in shapes()} if n not in known)]
         found: list[Document] = []
         for name in names:
-            used, limit = known.get(name, (0, self._limit(name)))
+            used, limit = known.get(name, (0, limit_of(self._estate, name)))
             value = {"value": name, "localizedValue": name}
             found.append({"name": value, "currentValue": used, "limit": limit, "unit": "Count"})
         return self._estate.page(asked, found)
@@ -122,10 +122,6 @@ class Lists:
         """The sizes there are; the location is that of the filter."""
         location = asked.query.get("$filter", "").partition("'")[2].rstrip("'").lower()
         return self._estate.page(asked, [_sku(shape, location or "eastus") for shape in shapes()])
-
-    def _limit(self, name: str) -> int:
-        allowed = {n.lower(): limit for n, limit in self._estate.faults.plan.quotas.items()}
-        return allowed.get(name.lower(), 100_000)
 
 
 def _sku(shape: AzureSize, location: str) -> Document:

@@ -28,7 +28,8 @@ class GoogleTariff:
     def meters(self, rented: Rented) -> tuple[Meter, ...]:
         """Its vCPUs and its memory; nothing covers a spot machine."""
         if rented.spot:
-            return (Meter("", Decimal(1), self._world.hourly(rented.instance_type, PurchaseOption.SPOT)),)
+            listed = self._world.place.hourly(rented.instance_type, PurchaseOption.SPOT)
+            return (Meter("", Decimal(1), self._world.price(listed)),)
         shape, factor = (
             self._world.place.shapes[rented.instance_type],
             Decimal(str(self._world.faults.plan.price_factor)),

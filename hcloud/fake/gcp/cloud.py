@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from hcloud.fake.faults import FaultKind, FaultRule, InterceptedRequest
 from hcloud.fake.gcp import bill, documents, instances, listing, monitoring, purchases
 from hcloud.fake.gcp.catalog import region_of
-from hcloud.fake.gcp.operations import LONGEST_WAIT_SECONDS, check_request_id
+from hcloud.fake.gcp.operations import LONGEST_WAIT_SECONDS
 from hcloud.fake.gcp.wire.refusals import RefusalError, before_acting, forbidden, unknown_resource
 from hcloud.fake.gcp.wire.routes import find_route
 from hcloud.fake.gcp.world import GcpRequest, GcpWorld
@@ -20,7 +20,7 @@ PUBLIC = ("images.getFromFamily",)
 """What is asked of other projects, too."""
 Handler = Callable[[GcpWorld, GcpRequest], dict[str, object]]
 _HANDLERS: Mapping[str, Handler] = {
-    "projects.get": listing.project,
+    "projects.get": lambda world, _: documents.project(world),
     "regions.list": listing.regions,
     "regions.get": listing.region,
     "zones.list": listing.zones,
@@ -128,16 +128,14 @@ class FakeGoogle(GcpWorld):
         if project != self.place.project and call.route.operation not in PUBLIC:
             raise unknown_resource(f"projects/{project}")
         if call.route.mutating and call.request_id:
-            check_request_id(call.request_id)
             before = self.operations.replayed(call.request_id, call.about, self.now)
             if before is not None:
                 return before.document(self.place.project, self.now)
         return _HANDLERS[call.route.operation](self, call)
 
     def _find(self, identity: str) -> Rented | None:
-        found = self.ledger.machines.get(identity)
-        named = [m for m in self.standing() if m.detail["name"] == identity]
-        return found or (named[0] if named else None)
+        named = (m for m in self.standing() if m.detail["name"] == identity)
+        return self.ledger.machines.get(identity) or next(named, None)
 
     def _changed(self, verb: str, identity: str, change: Mapping[str, object]) -> object:
         machine = self._find(identity)

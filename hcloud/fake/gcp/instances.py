@@ -10,10 +10,10 @@ from itertools import count, islice
 from hcloud.fake.faults import FaultKind
 from hcloud.fake.gcp import documents, quotas
 from hcloud.fake.gcp.catalog import GcpMachineType
-from hcloud.fake.gcp.operations import BASE
+from hcloud.fake.gcp.operations import BASE, OperationFault
 from hcloud.fake.gcp.wire.bodies import BulkInsert, InstanceBody, NetworkInterface, Properties, SetLabels, read_body
 from hcloud.fake.gcp.wire.refusals import STOCK_OUT, RefusalError, already_there, invalid
-from hcloud.fake.gcp.world import GcpRequest, GcpWorld, OperationFault
+from hcloud.fake.gcp.world import GcpRequest, GcpWorld
 from hcloud.fake.world import NewMachine
 
 DEFAULT_NETWORK = "global/networks/default"

@@ -147,11 +147,6 @@ def region(world: GcpWorld, call: GcpRequest) -> dict[str, object]:
     return documents.region(world, world.region(call))
 
 
-def project(world: GcpWorld, _call: GcpRequest) -> dict[str, object]:
-    """The project with its quotas."""
-    return documents.project(world)
-
-
 def zone_operations(world: GcpWorld, call: GcpRequest) -> dict[str, object]:
     """The operations of a zone, with those by which Google took spot machines away."""
     zone = world.zone(call)

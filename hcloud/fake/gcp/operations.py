@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, timezone
@@ -14,6 +15,7 @@ KEPT_SECONDS = 14 * 86_400.0  # how long an operation can be asked about: Google
 REQUEST_ID_SECONDS = 3600.0  # how long a requestId is remembered: Google promises an hour
 LONGEST_WAIT_SECONDS = 120.0  # what one wait takes at most, as at Google
 ZERO_UUID = "00000000-0000-0000-0000-000000000000"
+_UUID = re.compile("[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _PACIFIC = timezone(timedelta(hours=-8))
 
 
@@ -22,9 +24,18 @@ def stamp(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).astimezone(_PACIFIC).isoformat(timespec="milliseconds")
 
 
+@dataclass(frozen=True, slots=True)
+class OperationFault:
+    """How an operation will end: not at all badly, or with these errors and this HTTP status."""
+
+    errors: tuple[Mapping[str, object], ...] = ()
+    status: int = 0
+    extra: Mapping[str, object] = field(default_factory=dict)
+
+
 @dataclass(slots=True)
 class GcpOperation:
-    """Something that goes on; ``scope`` is zones/Z or regions/R. ``errors`` are what it ends in."""
+    """Something that goes on; ``scope`` is zones/Z or regions/R."""
 
     name: str
     number: int
@@ -35,9 +46,7 @@ class GcpOperation:
     begun: float
     done_at: float
     request_id: str = ""
-    errors: tuple[Mapping[str, object], ...] = ()
-    status: int = 0
-    extra: Mapping[str, object] = field(default_factory=dict)
+    ending: OperationFault = OperationFault()
 
     def document(self, project: str, now: float, *, fresh: bool = False) -> dict[str, object]:
         """What Google tells of it; the first answer never says that it is done."""
@@ -62,11 +71,12 @@ class GcpOperation:
         return {**found, **self._end()} if done else found
 
     def _end(self) -> dict[str, object]:
-        found: dict[str, object] = {"endTime": stamp(self.done_at), **self.extra}
-        if self.errors:
-            found["error"] = {"errors": [dict(e) for e in self.errors]}
-            found["httpErrorStatusCode"] = self.status
-            found["httpErrorMessage"] = {403: "FORBIDDEN", 503: "SERVICE UNAVAILABLE"}.get(self.status, "ERROR")
+        ending = self.ending
+        found: dict[str, object] = {"endTime": stamp(self.done_at), **ending.extra}
+        if ending.errors:
+            found["error"] = {"errors": [dict(e) for e in ending.errors]}
+            found["httpErrorStatusCode"] = ending.status
+            found["httpErrorMessage"] = {403: "FORBIDDEN", 503: "SERVICE UNAVAILABLE"}.get(ending.status, "ERROR")
         return found
 
 
@@ -89,9 +99,8 @@ class GcpOperations:
 
         What Google does with a requestId that comes back with another body is not published; refusing is the strictest.
         """
-        if not request_id:
-            return None
-        check_request_id(request_id)
+        if not _UUID.fullmatch(request_id) or request_id == ZERO_UUID:
+            raise invalid("requestId", request_id, "The request ID must be a UUID other than the zero UUID.")
         known = self._by_request.get(request_id)
         if known is None or now >= known.at + REQUEST_ID_SECONDS:
             return None
@@ -116,14 +125,6 @@ class GcpOperations:
         """All that can be asked about, oldest first."""
         kept = (o for o in self._by_name.values() if o.scope == scope and now < o.done_at + KEPT_SECONDS)
         return tuple(sorted(kept, key=lambda o: o.number))
-
-
-def check_request_id(request_id: str) -> None:
-    """Refuse what is no UUID, and the one of only zeros."""
-    digits = request_id.replace("-", "")
-    shaped = [len(p) for p in request_id.split("-")] == [8, 4, 4, 4, 12]
-    if not shaped or request_id == ZERO_UUID or any(c not in "0123456789abcdefABCDEF" for c in digits):
-        raise invalid("requestId", request_id, "The request ID must be a UUID other than the zero UUID.")
 
 
 def about(operation: str, path: str, raw: bytes) -> str:

@@ -7,10 +7,10 @@ from decimal import Decimal
 from hcloud.fake.clock import midnight_after
 from hcloud.fake.faults import FaultKind
 from hcloud.fake.gcp import catalog, listing
-from hcloud.fake.gcp.operations import BASE, stamp
+from hcloud.fake.gcp.operations import BASE, OperationFault, stamp
 from hcloud.fake.gcp.wire.bodies import CommitmentBody, ReservationBody, read_body
 from hcloud.fake.gcp.wire.refusals import STOCK_OUT, already_there, invalid, unknown_resource
-from hcloud.fake.gcp.world import GcpRequest, GcpWorld, OperationFault
+from hcloud.fake.gcp.world import GcpRequest, GcpWorld
 from hcloud.fake.ledger import BoughtCommitment
 from hcloud.model.catalog import PurchaseOption
 

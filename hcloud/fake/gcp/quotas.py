@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from hcloud.fake.gcp.catalog import FAMILIES, FAMILY_QUOTA, USUAL_QUOTAS, GcpMachineType, region_of
-from hcloud.fake.gcp.world import GcpWorld, OperationFault
+from hcloud.fake.gcp.operations import OperationFault
+from hcloud.fake.gcp.world import GcpWorld
 from hcloud.fake.ledger import Rented
 
 ALL_REGIONS = "CPUS_ALL_REGIONS"

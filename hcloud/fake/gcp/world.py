@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from decimal import Decimal
+from dataclasses import dataclass
 
 from hcloud.fake.faults import FaultPlan, FaultRule, Lag
 from hcloud.fake.gcp.catalog import GcpMachineType, GcpProject
-from hcloud.fake.gcp.operations import GcpOperation, GcpOperations, about
+from hcloud.fake.gcp.operations import GcpOperation, GcpOperations, OperationFault, about
 from hcloud.fake.gcp.wire.refusals import unknown_resource
 from hcloud.fake.gcp.wire.routes import GcpRoute
 from hcloud.fake.ledger import Rented
 from hcloud.fake.world import MAINTAINED, FakeWorld, Images
-from hcloud.model.catalog import PurchaseOption
 
 LARGEST_PAGE, LARGEST_PRICE_PAGE, LARGEST_POINTS = 500, 5000, 100_000  # Google's own
 
@@ -39,15 +37,6 @@ class GcpRequest:
     def request_id(self) -> str:
         """Its idempotency handle."""
         return self.query.get("requestId", "")
-
-
-@dataclass(frozen=True, slots=True)
-class OperationFault:
-    """How an operation will end: not at all badly, or with these errors and this HTTP status."""
-
-    errors: tuple[Mapping[str, object], ...] = ()
-    status: int = 0
-    extra: Mapping[str, object] = field(default_factory=dict)
 
 
 class GcpWorld(FakeWorld):
@@ -138,7 +127,6 @@ class GcpWorld(FakeWorld):
         self, call: GcpRequest, kind: str, target: str, ending: OperationFault | None = None
     ) -> dict[str, object]:
         """Start an operation in the zone or region of a request and answer with it."""
-        ending = ending or OperationFault()
         path, number, now = call.route.path, self.ledger.next_number(), self.now
         scope = f"zones/{path['zone']}" if "zone" in path else f"regions/{path['region']}"
         operation = GcpOperation(
@@ -151,14 +139,8 @@ class GcpWorld(FakeWorld):
             begun=now,
             done_at=now + self.faults.plan.operation_delay,
             request_id=call.request_id,
-            errors=ending.errors,
-            status=ending.status,
-            extra=ending.extra,
+            ending=ending or OperationFault(),
         )
         self.operations.add(operation, call.about, remember=self.faults.plan.tokens)
         call.acted = True
         return operation.document(self.place.project, now, fresh=True)
-
-    def hourly(self, instance_type: str, option: PurchaseOption, years: int = 0) -> Decimal:
-        """What this cloud asks for a machine now, in dollars an hour."""
-        return self.price(self.place.hourly(instance_type, option, years))

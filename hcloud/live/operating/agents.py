@@ -80,7 +80,11 @@ class Agents:
         """Jobs that were decided on, with who proposed what; those that no agent can decide on with nothing."""
         proposed: dict[str, tuple[int, ...]] = {}
         for number, agent in enumerate(self._agents):
-            mine = [(job, ranked) for job, ranked in agent.answers() if self._is_asked(job, number)]
+            mine = [
+                (job, ranked)
+                for job, ranked in agent.answers()
+                if job in self._open and self._open[job].agent == number
+            ]
             proposed.update(mine)
         for job, known in list(self._open.items()):  # in the order in which they came
             if job in proposed:
@@ -95,9 +99,6 @@ class Agents:
                 yield replace(known.arrival, at=now)
             elif known.agent < 0 and known.at <= now:
                 self._send(known, now)
-
-    def _is_asked(self, job: str, number: int) -> bool:
-        return job in self._open and self._open[job].agent == number
 
     def _send(self, known: _Open, now: float) -> None:
         known.agent, known.at = self._asked % self.count, now

@@ -128,7 +128,8 @@ def changes(slots: Sequence[Slot], observed: Observed, terms: DiffInputs | None 
     standing_at: dict[str, list[Standing]] = {}
     for s in owned:
         standing_at.setdefault(s.address, []).append(s)
-    for address in sorted(by_address.keys() | standing_at.keys() | _promised_addresses(observed)):
+    promised = {i.order.address for i, _ in open_launches(observed) if i.order is not None}
+    for address in sorted(by_address.keys() | standing_at.keys() | promised):
         _at(draft, address, by_address.get(address), standing_at.get(address, []))
     _finish_endings(draft)
     draft.notes += _asked_before(observed)
@@ -185,10 +186,6 @@ def _strays(draft: _Draft, there: Sequence[Standing]) -> None:
         "it has this state's lineage tag but no address tag: tag it again, or terminate it yourself",
         strays,
     )
-
-
-def _promised_addresses(observed: Observed) -> set[str]:
-    return {i.order.address for i, _ in open_launches(observed) if i.order is not None}
 
 
 def _at(draft: _Draft, address: str, slot: Slot | None, there: list[Standing]) -> None:

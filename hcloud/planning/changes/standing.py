@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -128,17 +129,10 @@ def _is_protected(machine: Machine | None) -> bool:
 
 def open_launches(observed: Observed) -> Iterator[tuple[Intent, int]]:
     """Orders whose outcome is not known, each with how many of its machines are not seen."""
-    seen: Mapping[str, int] = _count_by_key(observed) if observed.open else {}
+    seen = Counter(machine.key for machine in observed.machines) if observed.open else Counter[str]()
     for intent in observed.open:
         if intent.deed is Deed.LAUNCH and intent.order is not None:
-            yield intent, max(intent.order.count - seen.get(intent.order.key, 0), 0)
-
-
-def _count_by_key(observed: Observed) -> dict[str, int]:
-    counts: dict[str, int] = {}
-    for machine in observed.machines:
-        counts[machine.key] = counts.get(machine.key, 0) + 1
-    return counts
+            yield intent, max(intent.order.count - seen[intent.order.key], 0)
 
 
 def drift(stored: State, observed: Observed) -> tuple[MachineDrift, ...]:

@@ -69,7 +69,8 @@ class PlannedFleet:
 
 def fleet_of(plan: Plan) -> PlannedFleet:
     """The fleet of a plan; InputError where it has none (what is owned does not count as none)."""
-    reserved = [line for line in plan.mix if line.option.is_commitment and _runs_at_first(line)]
+    at_first = (line for line in plan.mix if not line.begins_later and not line.covers_nothing)
+    reserved = [line for line in at_first if line.option.is_commitment]
     lines = reserved or [line for line in plan.mix if line.option is PurchaseOption.ON_DEMAND]
     if not lines:
         raise InputError("the plan has no machines to simulate")
@@ -84,10 +85,6 @@ def fleet_of(plan: Plan) -> PlannedFleet:
     return PlannedFleet(
         on_demand, key if lots else None, servers, chosen, dearer, apart, tuple(lots[1:]), _rented(plan, key)
     )
-
-
-def _runs_at_first(line: MixLine) -> bool:
-    return not line.begins_later and not line.covers_nothing
 
 
 def _rented(plan: Plan, near: OfferKey) -> tuple[str, ...]:

@@ -104,13 +104,13 @@ class AwsHistory:
 
     def samples(self, machines: Sequence[MeasuredMachine], window: SamplingWindow) -> Mapping[str, SampleSeries]:
         """GetMetricData of up to 500 machines a request; its pages add to each other."""
-        found: dict[str, tuple[list[int], list[float]]] = {}
+        found: dict[str, dict[int, float]] = {}
         for start in range(0, len(machines), MOST_QUERIES):
             self._ask_for(machines[start : start + MOST_QUERIES], window, found)
-        return {name: _ordered(*pair) for name, pair in found.items() if pair[0]}
+        return {name: (sorted(pairs), [pairs[t] for t in sorted(pairs)]) for name, pairs in found.items() if pairs}
 
     def _ask_for(
-        self, batch: Sequence[MeasuredMachine], window: SamplingWindow, found: dict[str, tuple[list[int], list[float]]]
+        self, batch: Sequence[MeasuredMachine], window: SamplingWindow, found: dict[str, dict[int, float]]
     ) -> None:
         caller, operation = self._caller(batch[0].region), "GetMetricData"
         request: Document = {
@@ -127,9 +127,8 @@ class AwsHistory:
             times, values = one.get("Timestamps") or [], one.get("Values") or []
             if not number.isdecimal() or int(number) >= len(batch) or len(times) != len(values):
                 raise without_answer("a series that was not asked for", caller.call(operation), mutating=False)
-            kept = found.setdefault(batch[int(number)].id, ([], []))
-            kept[0].extend(int(time.timestamp()) for time in times)
-            kept[1].extend(map(float, values))
+            kept = found.setdefault(batch[int(number)].id, {})  # a page that came twice counts once
+            kept.update(zip((int(time.timestamp()) for time in times), map(float, values), strict=True))
 
     def billed(self, window: SamplingWindow, regions: Sequence[str]) -> BillingAnswer:
         """GetCostAndUsage by region and type: single hours where the account has them, else days."""
@@ -211,12 +210,6 @@ def _instance_of(metric: Document) -> str:
 def _query(number: int, machine: MeasuredMachine, window: SamplingWindow) -> Document:
     metric = {**_METRIC, "Dimensions": [{"Name": "InstanceId", "Value": machine.id}]}
     return {"Id": f"m{number}", "MetricStat": {"Metric": metric, "Period": window.seconds, "Stat": "Average"}}
-
-
-def _ordered(times: list[int], values: list[float]) -> SampleSeries:
-    pairs = dict(zip(times, values, strict=True))  # a page that came twice counts once
-    order = sorted(pairs)
-    return order, [pairs[time] for time in order]
 
 
 def _written(seconds: int, form: str) -> str:

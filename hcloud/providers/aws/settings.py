@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from hcloud.errors import UsageError
 from hcloud.model.endpoint import checked_endpoint
+from hcloud.providers.on_machine import OnMachine
 
 LAUNCHED_WITH = ("subnets", "security_groups", "key_name", "instance_profile")
 DISK = "as the image says"
@@ -36,3 +37,11 @@ class AwsSettings:
             raise UsageError(f"{self.region!r} is no AWS region", hint="write one like eu-central-1")
         if self.endpoint:
             checked_endpoint(self.endpoint, "live.endpoint")
+
+
+ON_MACHINE = OnMachine(
+    reads="aws ssm get-parameter --with-decryption --query Parameter.Value --output text --name /{name}/{what}",
+    right="ssm:GetParameter on arn:aws:ssm:*:*:parameter/{name}/* (and kms:Decrypt on a key of your own)",
+    identity="live.settings.instance_profile",
+    tool="aws (version 2)",
+)

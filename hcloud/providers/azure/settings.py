@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from hcloud.errors import UsageError
 from hcloud.model.endpoint import checked_endpoint, is_plain
+from hcloud.providers.on_machine import OnMachine
 
 PUBLIC_ENDPOINT = "https://management.azure.com"
 DEFAULT_NAME = "hcloud"  # ours: of the resource group and the virtual network where none is named
@@ -73,3 +74,24 @@ class AzureSettings:
         if len(parts) != 4 or not all(parts):
             raise UsageError(f"{self.image!r} is no image", hint=f"write publisher:offer:sku:version ({DEFAULT_IMAGE})")
         return dict(zip(("publisher", "offer", "sku", "version"), parts, strict=True))
+
+
+_TAKEN = """\
+# https://learn.microsoft.com/azure/virtual-machines/linux/scheduled-events; those of other machines are told, too
+taken() {
+  name="$(told 'instance/compute/name?api-version=2021-02-01&format=text')" && [ -n "$name" ] || return 0
+  told 'scheduledevents?api-version=2020-07-01' | tr -d ' \\t\\r\\n' | tr '{' '\\n' | grep -F "\\"$name\\"" |
+    sed -n 's/.*"EventType":"\\(Preempt\\|Terminate\\|Redeploy\\|Reboot\\)".*/Azure tells of: \\1/p' | head -n 1
+}
+told() { curl -sf -m 5 --noproxy '*' -H Metadata:true "http://169.254.169.254/metadata/$1"; }
+"""
+ON_MACHINE = OnMachine(
+    reads=(
+        "az login --identity >/dev/null && "
+        "az keyvault secret show --vault-name {name} --name slurm-{what} --query value --output tsv"
+    ),
+    right="the role Key Vault Secrets User on the secrets slurm-munge-key and slurm-controller of {name}",
+    identity="live.settings.identity",
+    tool="az",
+    taken=_TAKEN,
+)

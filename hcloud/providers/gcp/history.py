@@ -15,7 +15,7 @@ from hcloud.providers.gcp.settings import GoogleSettings
 from hcloud.providers.gcp.translate import last, machine
 from hcloud.providers.gcp.wire import Wire
 
-MONITORING = "https://monitoring.googleapis.com"
+COMPUTE, MONITORING = "https://compute.googleapis.com", "https://monitoring.googleapis.com"
 MOST_POINTS = 100_000
 """Google's largest page."""
 MACHINES_A_REQUEST = 50
@@ -79,7 +79,8 @@ class GoogleHistory:
         return BillingAnswer(missing="Google has them in the export of its bill only, which hcloud plan reads")
 
     def _listed(self) -> Iterator[Document]:
-        path = f"{self._compute()}/compute/v1/projects/{self._settings.project}/aggregated/instances"
+        host = self._settings.endpoint or COMPUTE
+        path = f"{host.rstrip('/')}/compute/v1/projects/{self._settings.project}/aggregated/instances"
         yield from self._pages(path, {"maxResults": "500", "returnPartialSuccess": "true"}, _LIST)
 
     def _series(self, metric: str, wanted: str, span: tuple[int, int], seconds: int) -> Iterator[Document]:
@@ -95,9 +96,6 @@ class GoogleHistory:
         path = f"{host.rstrip('/')}/v3/projects/{self._settings.project}/timeSeries"
         for page in self._pages(path, asked, _SERIES):
             yield from (of_kind(series, dict) for series in member(page, "timeSeries", list))
-
-    def _compute(self) -> str:
-        return (self._settings.endpoint or "https://compute.googleapis.com").rstrip("/")
 
     def _pages(self, url: str, asked: Mapping[str, str], operation: str) -> Iterator[Document]:
         following = asked
@@ -134,14 +132,12 @@ def _of_page(page: Document) -> Iterator[MeasuredMachine]:
                 region=known.zone.rpartition("-")[0],
                 zone=known.zone,
                 option="spot" if known.option is PurchaseOption.SPOT else "on-demand",
-                tenancy=_tenancy(instance),
+                tenancy="dedicated"
+                if member(member(instance, "scheduling", dict), "nodeAffinities", list)
+                else "shared",
                 os=_system(instance),
                 launched=known.launched,
             )
-
-
-def _tenancy(instance: Document) -> str:
-    return "dedicated" if member(member(instance, "scheduling", dict), "nodeAffinities", list) else "shared"
 
 
 def _system(instance: Document) -> str:

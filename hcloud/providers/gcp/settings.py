@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hcloud.model.endpoint import checked_endpoint, is_here
+from hcloud.providers.on_machine import OnMachine
 
 IMAGE = "projects/debian-cloud/global/images/family/debian-12"
 NETWORK = "global/networks/default"
@@ -37,3 +38,26 @@ class GoogleSettings:
     def is_local(self) -> bool:
         """Whether the endpoint is on this machine, where nobody is asked for credentials."""
         return is_here(self.endpoint)
+
+
+_TAKEN = """\
+# https://cloud.google.com/compute/docs/instances/spot (preempted), .../metadata/getting-live-migration-notice
+taken() {
+  if [ "$(told preempted)" = TRUE ]; then
+    echo "Google takes the spot machine back"
+  elif [ "$(told maintenance-event)" = TERMINATE_ON_HOST_MAINTENANCE ]; then
+    echo "Google ends it to maintain its host"
+  fi
+}
+told() {
+  curl -sf -m 2 --noproxy '*' -H 'Metadata-Flavor: Google' \\
+    "http://metadata.google.internal/computeMetadata/v1/instance/$1"
+}
+"""
+ON_MACHINE = OnMachine(
+    reads="gcloud --quiet secrets versions access latest --secret {name}-{what}",
+    right="secretmanager.versions.access on the secrets {name}-munge-key and {name}-controller",
+    identity="live.settings.service_account",
+    tool="gcloud",
+    taken=_TAKEN,
+)

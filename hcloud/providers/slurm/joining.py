@@ -8,9 +8,9 @@ from pathlib import Path
 
 from hcloud.errors import UsageError
 from hcloud.model.catalog import Provider
-from hcloud.providers.aws.on_machine import ON_MACHINE as AWS
-from hcloud.providers.azure.on_machine import ON_MACHINE as AZURE
-from hcloud.providers.gcp.on_machine import ON_MACHINE as GOOGLE
+from hcloud.providers.aws.settings import ON_MACHINE as AWS
+from hcloud.providers.azure.settings import ON_MACHINE as AZURE
+from hcloud.providers.gcp.settings import ON_MACHINE as GOOGLE
 from hcloud.providers.on_machine import OnMachine
 from hcloud.providers.slurm.client import SEARCHED
 from hcloud.providers.slurm.site import SlurmSite

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from hcloud.errors import InputError, UsageError, did_you_mean
 from hcloud.model.files import none_such
@@ -103,7 +102,7 @@ def _csv(text: str) -> Iterator[Sample]:
 
 
 def _json(text: str) -> Iterator[Sample]:
-    for row in _parsed(text):
+    for row in parsed(text):
         _check_columns(row)
         yield from _row(row)
 
@@ -121,7 +120,7 @@ def _check_columns(names: Iterable[str]) -> None:
 
 
 def _prometheus(text: str) -> Iterator[Sample]:
-    answer = _parsed(text)
+    answer = parsed(text)
     if answer["status"] != "success" or answer["data"]["resultType"] != "matrix":
         raise ValueError("not the successful answer of a range query")
     for series in answer["data"]["result"]:
@@ -147,15 +146,11 @@ def _cloudwatch(text: str) -> Iterator[Sample]:
         "MemoryUtilization": "memory_percent",
         "mem_used": "memory_bytes",
     }
-    for series in _parsed(text)["MetricDataResults"]:
+    for series in parsed(text)["MetricDataResults"]:
         if series["Label"] not in known:
             raise ValueError(f"label {series['Label']!r}; known are {', '.join(known)}")
         for at, value in zip(series["Timestamps"], series["Values"], strict=True):
             yield known[series["Label"]], _moment(at), float(value)
-
-
-def _parsed(text: str) -> Any:
-    return parsed(text)
 
 
 def _moment(value: object) -> datetime:

@@ -12,8 +12,7 @@ from hcloud.planning.billed.held import FLOATING
 from hcloud.readers.bills.adding import NEVER, LineTotal, has
 from hcloud.readers.bills.hours import BillHours
 from hcloud.readers.bills.lines import NamedCommitment, Stream
-from hcloud.readers.bills.listed import has_list_cost
-from hcloud.readers.bills.priced import PricedLines
+from hcloud.readers.bills.priced import PricedLines, has_list_cost
 from hcloud.readers.bills.taken_off import TakenOff
 
 _RATE = Decimal("0.000001")

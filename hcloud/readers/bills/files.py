@@ -1,4 +1,5 @@
-"""Which files a bill is made of: one file, a folder of months and parts, or what a manifest names."""
+"""Which files a bill is made of: one file, a folder of months and parts, or what a manifest names; and the tables of
+sums that consoles offer beside bills."""
 
 from __future__ import annotations
 
@@ -12,7 +13,6 @@ from hcloud.errors import FileError, InputError
 from hcloud.model.files import no_such_file
 from hcloud.model.json_text import parsed
 from hcloud.readers.bills.formats import FORMATS
-from hcloud.readers.bills.formats.summaries import refuse_summary
 from hcloud.readers.bills.lines import BillFormat, plain
 from hcloud.readers.bills.tables import schema_names
 from hcloud.readers.workloads.source import HEAD_BYTES, ZIP, TraceFile, open_members, open_source
@@ -104,15 +104,11 @@ def _named(path: Path) -> str | None:
         if (found := next(filter(None, map(format_of, sources)), None)) is not None:
             return found[1]
         if sources and (manifest := _manifest(sources[0])) is not None:
-            return next((name for key in manifest.keys if (name := _named_beside(path, key))), None)
+            beside = (there for key in manifest.keys if (there := _beside(path, key)) is not None)
+            return next(filter(None, map(_named, beside)), None)
     except InputError:
         return None
     return None
-
-
-def _named_beside(path: Path, key: str) -> str | None:
-    there = _beside(path, key)
-    return None if there is None else _named(there)
 
 
 def delivery(path: Path) -> Delivery:
@@ -236,3 +232,36 @@ def _beside(path: Path, key: str) -> Path | None:
             if there.is_file():
                 return there
     return None
+
+
+_SUMMARIES = (
+    (
+        frozenset({"totalcosts"}),
+        "a download of AWS Cost Explorer",
+        "export the bill: Billing and Cost Management > Data Exports > Create > Standard data export, CUR 2.0, hourly,"
+        " with resource IDs; a day later 'hcloud plan s3://BUCKET/PREFIX' reads it. 'hcloud workload fetch' asks Cost"
+        " Explorer for the hours of the last days meanwhile",
+    ),
+    (
+        frozenset({"costusd", "currency"}),
+        "a download of Azure's cost analysis",
+        "export the bill: Cost Management > Exports > Create, cost and usage details (amortized), daily export of"
+        " month-to-date costs; for earlier months run it once for each",
+    ),
+    (
+        frozenset({"unroundedsubtotal"}),
+        "a table of Google's billing reports",
+        "export the bill: Billing > Billing export > BigQuery export, detailed usage cost; then save the table of it as"
+        " JSON lines, Parquet or CSV",
+    ),
+)
+"""The columns, as :func:`hcloud.readers.bills.lines.plain` spells them, what they are of, and what to export."""
+
+
+def refuse_summary(name: str, columns: frozenset[str]) -> None:
+    """InputError for a table of sums, with the export that has what it lacks."""
+    for marks, what, hint in _SUMMARIES:
+        if marks <= columns:
+            raise InputError(
+                f"{name}: is {what}: it has dollars, not which machine ran in which hour and region", hint=hint
+            )

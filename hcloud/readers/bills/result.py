@@ -16,8 +16,7 @@ from hcloud.readers.bills.adding import BillSums, LineTotal, lacking, said_lacki
 from hcloud.readers.bills.commitments import commitments_of
 from hcloud.readers.bills.hours import BillHours
 from hcloud.readers.bills.lines import Stream
-from hcloud.readers.bills.listed import has_list_cost, listed_use
-from hcloud.readers.bills.priced import PricedLines
+from hcloud.readers.bills.priced import PricedLines, has_list_cost, listed_use
 from hcloud.readers.bills.taken_off import TakenOff
 from hcloud.readers.prices.shipped.names import types
 from hcloud.units import some_of
@@ -125,12 +124,10 @@ def _covered_cost(of: list[LineTotal], priced: PricedLines, off: TakenOff) -> di
     for total in of:
         if total.line.option is not None:
             by_option.setdefault(total.line.option, []).append(total)
-    return {option: _borne(lines, priced, off) for option, lines in sorted(by_option.items())}
-
-
-def _borne(lines: list[LineTotal], priced: PricedLines, off: TakenOff) -> Decimal:
-    covered = (t for t in lines if t.line.stream is not Stream.COVERED)
-    return priced.paid(covered) + off.borne_by(lines)
+    return {
+        option: priced.paid(t for t in lines if t.line.stream is not Stream.COVERED) + off.borne_by(lines)
+        for option, lines in sorted(by_option.items())
+    }
 
 
 def _sum(values: Floats, rows: list[int]) -> Floats:

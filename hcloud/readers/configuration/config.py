@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import date
 from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Literal, Self
@@ -18,7 +19,6 @@ from hcloud.model.files import kind_of
 from hcloud.model.json_text import DIALECT
 from hcloud.model.plans.held import FIRST_WEEKS
 from hcloud.planning.settings import Divisible, HistorySettings, Market, Outlook, PlanSettings, RiskSettings
-from hcloud.readers.configuration.bill_section import BillSection
 from hcloud.readers.configuration.layers import environment_layers, merged, read_layer, told_of
 from hcloud.readers.configuration.live_sections import (
     CommitmentsSection,
@@ -39,6 +39,41 @@ from hcloud.readers.section import (
     validated,
 )
 from hcloud.units import SECONDS_PER_HOUR, parse_duration
+
+
+def _an_hour_at_least(seconds: int) -> int:
+    if seconds < SECONDS_PER_HOUR:
+        raise ValueError("must be an hour at least, for example 7d")
+    return seconds
+
+
+class BillSection(Section):
+    """Which machines of a bill are planned for, from which part of it; the defaults are ours."""
+
+    recent: Annotated[Seconds, AfterValidator(_an_hour_at_least)] = setting(
+        parse_duration("7d"), "the end of a bill that says whether a kind of machine still runs [duration]"
+    )
+    shrunk: Annotated[float, Field(ge=0, le=1)] = setting(
+        0.8,
+        "a kind whose recent mean is below this share of its mean is planned from the recent part alone; higher than"
+        " planning.shrunk, which judges whole weeks (ours) [share]",
+    )
+    least_share: Annotated[float, Field(ge=0, lt=1)] = setting(
+        0.001, "kinds below this share of a bill's machines stay as they are, unplanned [share of cost]"
+    )
+    old: Seconds = setting(
+        parse_duration("60d"),
+        "a bill that ended longer ago is warned of: what was bought since is not in it (ours) [duration]",
+    )
+    differs: Annotated[float, Field(gt=0, lt=1)] = setting(
+        0.1,
+        "the plan warns where prices of the bill and the price book, or hours run and planned, differ by more than this"
+        " (ours) [share]",
+    )
+    held_until: date | None = setting(
+        None, "the day (UTC) at whose beginning commitments end that a bill gives no end; null: after the horizon"
+    )
+
 
 FILE_NAME = "hcloud.yaml"
 LONGEST_HORIZON = parse_duration("10y")

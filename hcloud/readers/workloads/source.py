@@ -236,10 +236,6 @@ def spooled(path: Path) -> Iterator[tuple[Path, str]]:
         yield file, STDIN_NAME
 
 
-def _packing(head: bytes) -> Packing:
-    return next((packing for mark, packing in _MARKS if head.startswith(mark)), "")
-
-
 def open_source(path: Path, name: str = "", operand: str = "") -> TraceFile:
     """The file as a source (of that ``name``, else its own), or an InputError that says why it cannot be read as text
     or Parquet."""
@@ -259,7 +255,7 @@ def open_source(path: Path, name: str = "", operand: str = "") -> TraceFile:
             last = raw.read(1)
             raw.seek(0)
             head = raw.read(HEAD_BYTES)
-            packing = _packing(head)
+            packing: Packing = next((packing for mark, packing in _MARKS if head.startswith(mark)), "")
     head = _head(path, name, packing) if packing else head
     marked, head = _as_text(head, name, packing)
     lines = not packing and not head.lstrip().startswith(_WHOLES)

@@ -14,13 +14,14 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
+from pathlib import Path
 from typing import NamedTuple
 
 from hcloud.control.ports import Crash
 from hcloud.errors import InputError, StaleError
 from hcloud.model.holdings.state import FORMAT_VERSION, Intent, LockInfo, OwnedMachine, Remains, State
 from hcloud.store.files.crash import go_on
-from hcloud.store.files.lock import Lock
+from hcloud.store.files.lock import FileLock, Flock, Lock
 from hcloud.store.files.place import (
     DAMAGED,
     JOURNAL,
@@ -31,6 +32,7 @@ from hcloud.store.files.place import (
     ChangedError,
     StorageLocation,
 )
+from hcloud.store.files.private_directory import Disk, PrivateDirectory
 from hcloud.store.files.strict_json import HINT
 from hcloud.store.records.intent_codec import Entry, Head, read_head, read_lines, readable_lines
 from hcloud.store.records.intent_codec import written as written_journal
@@ -357,3 +359,17 @@ def _is_whole(data: bytes) -> bool:
     except InputError:
         return False
     return True
+
+
+class FileStateStore(PlacedStore):
+    """The MendableStore port on a file system.
+
+    ``crash`` is what is done at crash points (see hcloud.store.files.crash), ``disk`` and ``flock`` what the system
+    is asked.
+    """
+
+    def __init__(
+        self, directory: Path, crash: Crash = go_on, disk: Disk | None = None, flock: Flock | None = None
+    ) -> None:
+        place = PrivateDirectory(directory, crash, disk)
+        super().__init__(place, FileLock(place, crash, flock), crash)

@@ -40,7 +40,7 @@ def open_store(where: str, crash: Crash | None = None) -> MendableStore:
         from hcloud.store.buckets.address import bucket_store
 
         return bucket_store(where, crash, unsafe=os.environ.get(UNSAFE) == "1")
-    from hcloud.store.states.in_directory import FileStateStore
+    from hcloud.store.states.remembered import FileStateStore
 
     return FileStateStore(Path(where), crash)
 

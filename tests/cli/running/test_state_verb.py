@@ -17,8 +17,7 @@ from hcloud.cli.main import run
 from hcloud.model.holdings.state import State
 from hcloud.readers.configuration.config import load_config
 from hcloud.store.states.codec import decode_state, state_schema
-from hcloud.store.states.in_directory import FileStateStore
-from hcloud.store.states.remembered import encode_state
+from hcloud.store.states.remembered import FileStateStore, encode_state
 from hcloud.usecases.live.state import state_place
 from hcloud.views.document import schema_of
 from hcloud.views.live.documents import RememberedDocument, UnlockedDocument

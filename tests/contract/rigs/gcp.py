@@ -72,7 +72,7 @@ class GoogleRig(Rig):
         """What the fake asks now: Google itself does not say."""
         if order.instance_type not in self._fake.place.shapes:
             return None
-        hourly = self._fake.hourly(order.instance_type, order.option, order.term_years)
+        hourly = self._fake.price(self._fake.place.hourly(order.instance_type, order.option, order.term_years))
         return CommitmentPrice(hourly, "the fake's own table")
 
     def page(self, size: int) -> None:

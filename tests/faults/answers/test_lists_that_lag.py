@@ -21,7 +21,7 @@ from hcloud.live.recover import put_back, rebuild
 from hcloud.live.site import WaitLimits
 from hcloud.model.holdings.change import Slot
 from hcloud.model.holdings.live import MachineState
-from hcloud.store.states.in_directory import FileStateStore
+from hcloud.store.states.remembered import FileStateStore
 
 MEMORY = ("memory", "memory_gcp", "memory_azure")
 WIRED = ("aws", "gcp", "azure")

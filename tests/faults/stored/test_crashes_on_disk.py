@@ -18,7 +18,7 @@ from hcloud.live.site import Site
 from hcloud.model.holdings.change import Slot
 from hcloud.model.holdings.state import State
 from hcloud.planning.changes.diff import changes
-from hcloud.store.states.in_directory import FileStateStore
+from hcloud.store.states.remembered import FileStateStore
 
 MOST_POINTS = 400
 

@@ -28,7 +28,7 @@ from hcloud.errors import HcloudError, InputError
 from hcloud.model.holdings.state import Conclusion, Intent, IntentResult
 from hcloud.store.records.durable_lines import sealed
 from hcloud.store.records.intent_codec import Head, entry_content, written
-from hcloud.store.states.in_directory import FileStateStore
+from hcloud.store.states.remembered import FileStateStore
 
 
 @pytest.fixture

@@ -28,7 +28,7 @@ from hcloud.model.holdings.state import Deed, State
 from hcloud.planning.changes.diff import changes
 from hcloud.planning.changes.recall import unresolved
 from hcloud.store.files.place import JOURNAL, JOURNAL_ASIDE, PREVIOUS, STATE
-from hcloud.store.states.in_directory import FileStateStore
+from hcloud.store.states.remembered import FileStateStore
 
 LATE_SECONDS = 200
 FLEET = {"first": 1, "second": 2, "third": 1}

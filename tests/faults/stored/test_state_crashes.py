@@ -25,7 +25,7 @@ from hcloud.model.holdings.state import Intent, IntentResult, State
 from hcloud.store.files.crash import KILLED_EXIT, POINTS, POINTS_ELSEWHERE, CrashAt, crash_from, go_on
 from hcloud.store.files.place import UnsyncedError
 from hcloud.store.files.private_directory import refused
-from hcloud.store.states.in_directory import FileStateStore
+from hcloud.store.states.remembered import FileStateStore
 from hcloud.store.sweep_rows import SweepRow, open_rows
 from hcloud.usecases.live.decide import append
 from hcloud.usecases.live.operating import agents

@@ -22,8 +22,7 @@ from states import (
 from hcloud.errors import HcloudError, InputError
 from hcloud.model.holdings.state import State
 from hcloud.store.states.codec import checksum, decode_state
-from hcloud.store.states.in_directory import FileStateStore
-from hcloud.store.states.remembered import encode_state
+from hcloud.store.states.remembered import FileStateStore, encode_state
 
 CASES = Path(__file__).parent.parent.parent / "cases" / "states"
 

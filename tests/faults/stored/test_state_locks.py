@@ -14,7 +14,7 @@ from states import LINEAGE, a_conclusion, a_record, a_state, an_end, an_intent
 
 from hcloud.errors import HcloudError, LockedError, StaleError, UsageError
 from hcloud.model.holdings.state import State
-from hcloud.store.states.in_directory import FileStateStore
+from hcloud.store.states.remembered import FileStateStore
 
 OUTSIDE = {"store.directory.made", "store.lock.released"}
 

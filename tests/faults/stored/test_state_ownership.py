@@ -15,7 +15,7 @@ from states import (
 )
 
 from hcloud.errors import InputError
-from hcloud.store.states.in_directory import FileStateStore
+from hcloud.store.states.remembered import FileStateStore
 
 
 @pytest.fixture

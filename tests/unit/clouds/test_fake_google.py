@@ -384,7 +384,7 @@ def test_a_commitment_costs_what_the_fake_asks_for_its_machines() -> None:
     fake = cloud(price_factor=1.5)
     ask(fake, "POST", COMMITMENTS, COMMITMENT)
     [bought] = fake.ledger.purchases.values()
-    assert bought.hourly == 2 * fake.hourly("n2-standard-4", PurchaseOption.COMMITTED_USE, 1)
+    assert bought.hourly == 2 * fake.price(fake.place.hourly("n2-standard-4", PurchaseOption.COMMITTED_USE, 1))
 
 
 @pytest.mark.parametrize(
@@ -434,7 +434,7 @@ def test_the_price_list_is_one_that_hcloud_reads_and_says_what_commitments_cost(
         (PurchaseOption.COMMITTED_USE, "Commit3Yr", 3),
     ):
         composed = 4 * prices["n2", usage, "cpu"] + 16 * prices["n2", usage, "ram"]
-        assert composed == fake.hourly("n2-standard-4", option, years)
+        assert composed == fake.price(fake.place.hourly("n2-standard-4", option, years))
 
 
 def test_the_price_list_comes_in_pages() -> None:

@@ -18,7 +18,7 @@ from hcloud.planning.changes.recall import with_records
 from hcloud.store.files.place import RENTALS
 from hcloud.store.files.private_directory import Disk, PrivateDirectory
 from hcloud.store.records.durable_lines import DurableLines
-from hcloud.store.states.in_directory import FileStateStore
+from hcloud.store.states.remembered import FileStateStore
 
 HOUR = timedelta(hours=1)
 

@@ -17,7 +17,7 @@ from hcloud.model.holdings.change import Slot
 from hcloud.model.holdings.state import Intent, State
 from hcloud.readers.configuration.config import load_config
 from hcloud.store.states.codec import decode_state
-from hcloud.store.states.in_directory import FileStateStore
+from hcloud.store.states.remembered import FileStateStore
 from hcloud.usecases.live.ground import CloudSelection, opened
 
 

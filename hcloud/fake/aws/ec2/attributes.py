@@ -8,8 +8,8 @@ from typing import Any
 
 from hcloud.fake.aws.behind import is_used, told
 from hcloud.fake.aws.ec2.machines import (
-    CODES,
     ROOT_DEVICE,
+    changed,
     disk_asked_for,
     disks,
     is_listed,
@@ -18,8 +18,8 @@ from hcloud.fake.aws.ec2.machines import (
     state_of,
     volume_of,
 )
-from hcloud.fake.aws.ec2.references import security_groups
-from hcloud.fake.aws.world import Ask, DenialError, Wire, moment, region_of
+from hcloud.fake.aws.ec2.references import known_type, security_groups
+from hcloud.fake.aws.world import Ask, DenialError, Wire, by_column, moment
 from hcloud.fake.ledger import Rented
 
 ROOT_GIB = 8  # of Amazon Linux
@@ -37,7 +37,7 @@ def stop_instances(ask: Ask) -> Wire:
             words = f"The instance '{machine.id}' may not be stopped. Modify its 'disableApiStop' instance attribute."
             raise DenialError("OperationNotPermitted", words)
         _check_state(ask, machine, "stopped", ("running", "stopped"))
-    return {"StoppingInstances": [_changed(ask, m, lambda m: m.detail.update(stopped=True)) for m in found]}
+    return {"StoppingInstances": [changed(ask, m, lambda m: m.detail.update(stopped=True)) for m in found]}
 
 
 def start_instances(ask: Ask) -> Wire:
@@ -50,7 +50,7 @@ def start_instances(ask: Ask) -> Wire:
         if machine.detail.pop("stopped", False):
             machine.running_at = ask.now + ask.world.faults.plan.spin_up
 
-    return {"StartingInstances": [_changed(ask, m, start) for m in found]}
+    return {"StartingInstances": [changed(ask, m, start) for m in found]}
 
 
 def reboot_instances(ask: Ask) -> Wire:
@@ -70,17 +70,6 @@ def _check_state(ask: Ask, machine: Rented, what: str, allowed: tuple[str, ...])
     if state_of(machine, ask.now) not in allowed:
         words = f"The instance '{machine.id}' is not in a state from which it can be {what}."
         raise DenialError("IncorrectInstanceState", words)
-
-
-def _changed(ask: Ask, machine: Rented, change: Callable[[Rented], None]) -> Wire:
-    before = state_of(machine, ask.now)
-    change(machine)
-    after = state_of(machine, ask.now)
-    return {
-        "InstanceId": machine.id,
-        "PreviousState": {"Code": CODES[before], "Name": before},
-        "CurrentState": {"Code": CODES[after], "Name": after},
-    }
 
 
 # attributes
@@ -143,9 +132,7 @@ def _modify(ask: Ask, machine: Rented, name: str, value: Any) -> None:
         kept = _FLAGS.get(name, "ebs_optimized")
         machine.detail[kept] = plain if isinstance(plain, bool) else str(plain).lower() == "true"
     elif name == "InstanceType":
-        if plain not in {t.name for t in ask.world.shop.types_of(ask.region)}:
-            raise DenialError("InvalidParameterValue", f"Invalid value '{plain}' for InstanceType.")
-        machine.instance_type = str(plain)
+        machine.instance_type = known_type(ask, str(plain))
     elif name == "InstanceInitiatedShutdownBehavior":
         if plain not in ("stop", "terminate"):
             raise DenialError("InvalidParameterValue", f"Value ({plain}) for parameter value is invalid.")
@@ -164,16 +151,14 @@ def _modify(ask: Ask, machine: Rented, name: str, value: Any) -> None:
 
 def describe_volumes(ask: Ask) -> Wire:
     """The disk of each machine, and volumes that were created beside."""
-    now, filters = ask.now, ask.wire.get("Filters", [])
-    machines = [m for _, m in sorted(ask.world.ledger.machines.items()) if region_of(m) == ask.region]
-    found = [_volume(m) for m in machines if m.is_there(now) and is_listed(ask, m)]
+    found = [_volume(m) for m in ask.machines if m.is_there(ask.now) and is_listed(ask, m)]
     found = ask.filtered(found, _volume_reader)
     wanted = [str(i) for i in ask.wire.get("VolumeIds", [])]
     ours = {v["VolumeId"] for v in found}
     if others := [i for i in wanted if i not in ours]:
         found += told("ec2", ask.region, "DescribeVolumes", {"VolumeIds": others})["Volumes"]
     elif not wanted and is_used():
-        found += told("ec2", ask.region, "DescribeVolumes", {"Filters": filters})["Volumes"]
+        found += told("ec2", ask.region, "DescribeVolumes", {"Filters": ask.wire.get("Filters", [])})["Volumes"]
     page, token = ask.page([v for v in found if not wanted or v["VolumeId"] in wanted])
     return {"Volumes": page, "NextToken": token}
 
@@ -232,22 +217,18 @@ def describe_instance_credit_specifications(ask: Ask) -> Wire:
 
 def describe_iam_instance_profile_associations(ask: Ask) -> Wire:
     """Which machine has which profile."""
-    wanted: set[str] = set()
-    for each in ask.wire.get("Filters", []):
-        if each.get("Name") == "instance-id":
-            wanted |= {str(v) for v in each.get("Values", [])}
-    machines = [m for m in ask.world.ledger.machines.values() if region_of(m) == ask.region and m.is_there(ask.now)]
-    rows = [
+    rows: list[Wire] = [
         {
             "AssociationId": f"iip-assoc-{machine.id.removeprefix('i-')}",
             "InstanceId": machine.id,
             "IamInstanceProfile": profile,
             "State": "associated",
         }
-        for machine in machines
-        if (profile := profile_of(ask, machine)) and (not wanted or machine.id in wanted)
+        for machine in ask.machines
+        if machine.is_there(ask.now) and (profile := profile_of(ask, machine))
     ]
-    return {"IamInstanceProfileAssociations": rows}
+    columns = {"instance-id": "InstanceId", "state": "State"}
+    return {"IamInstanceProfileAssociations": ask.filtered(rows, by_column(columns))}
 
 
 def _groups(machine: Rented) -> tuple[tuple[str, str], ...]:

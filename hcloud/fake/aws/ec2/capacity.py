@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from hcloud.fake.aws.ec2.references import known_type
 from hcloud.fake.aws.world import Ask, DenialError, Wire, moment, region_of
 
 STANDARD = "ACDHIMRTZ"
@@ -81,8 +82,7 @@ def create_capacity_reservation(ask: Ask) -> Wire:
         if (before["InstanceType"], before["TotalInstanceCount"], before["AvailabilityZone"]) != (name, count, zone):
             raise DenialError("IdempotentParameterMismatch", "The client token was used with other parameters before.")
         return {"CapacityReservation": _told(before)}
-    if name not in {t.name for t in ask.world.shop.types_of(ask.region)}:
-        raise DenialError("InvalidParameterValue", f"Invalid value '{name}' for InstanceType.")
+    known_type(ask, name)
     stock = ask.world.faults.stock(name, zone)
     if stock is not None and stock < count:
         raise DenialError("InsufficientInstanceCapacity", "Insufficient capacity.", 500)

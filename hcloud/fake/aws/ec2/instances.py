@@ -8,6 +8,7 @@ from hcloud.fake.aws.ec2.launching import MOST_TAGS, checked_tags
 from hcloud.fake.aws.ec2.machines import (
     CODES,
     by_user,
+    changed,
     end,
     is_listed,
     matching,
@@ -17,9 +18,8 @@ from hcloud.fake.aws.ec2.machines import (
     seen_state,
     seen_tags,
     spot_request,
-    state_of,
 )
-from hcloud.fake.aws.world import Ask, DenialError, Wire, by_column, moment, region_of
+from hcloud.fake.aws.world import Ask, DenialError, Wire, by_column, moment
 from hcloud.fake.faults import FaultKind, Lag
 from hcloud.fake.ledger import Rented
 
@@ -45,8 +45,7 @@ def describe_instances(ask: Ask) -> Wire:
 
 
 def _listed(ask: Ask) -> list[Rented]:
-    machines = ask.world.ledger.machines
-    return [m for i in sorted(machines) if region_of(m := machines[i]) == ask.region and is_listed(ask, m)]
+    return [m for m in ask.machines if is_listed(ask, m)]
 
 
 def describe_instance_status(ask: Ask) -> Wire:
@@ -91,19 +90,11 @@ def terminate_instances(ask: Ask) -> Wire:
     ask.refuse_dry_run()
     if any(m.detail.get("kept") for m in found):
         raise DenialError("OperationNotPermitted", "An instance may not be terminated: disableApiTermination is set.")
-    told = []
-    for machine in found:
-        before = state_of(machine, ask.now)
+
+    def terminate(machine: Rented) -> None:
         end(ask.world, machine, ask.now, by_user(ask.now))
-        after = state_of(machine, ask.now)
-        told.append(
-            {
-                "InstanceId": machine.id,
-                "PreviousState": {"Code": CODES[before], "Name": before},
-                "CurrentState": {"Code": CODES[after], "Name": after},
-            }
-        )
-    return {"TerminatingInstances": told}
+
+    return {"TerminatingInstances": [changed(ask, m, terminate) for m in found]}
 
 
 def create_tags(ask: Ask) -> Wire:

@@ -12,6 +12,7 @@ from hcloud.fake.aws.ec2.machines import described, end
 from hcloud.fake.aws.ec2.references import (
     check_key,
     checked_image,
+    known_type,
     profile_name,
     security_groups,
     template_data,
@@ -68,7 +69,7 @@ def _order(ask: Ask) -> Ec2Launch:
         )
     image, key_name = str(wire.get("ImageId", "")), str(wire.get("KeyName") or "")
     image = checked_image(ask, image)
-    name = _known_type(ask, str(wire.get("InstanceType") or USUAL_TYPE))
+    name = known_type(ask, str(wire.get("InstanceType") or USUAL_TYPE))
     market = wire.get("InstanceMarketOptions", {})
     # an address of its own is asked for with the network interface that gets it
     network: Wire = next(iter(wire.get("NetworkInterfaces", ())), {})
@@ -104,12 +105,6 @@ def _chosen(wire: Wire) -> dict[str, object]:
     found: dict[str, object] = {kept: wire[name] for name, kept in _KEPT.items() if name in wire}
     disk: Wire = next((b["Ebs"] for b in wire.get("BlockDeviceMappings", ()) if b.get("Ebs")), {})
     return {**found, **({"disk": {k: v for k, v in disk.items() if k != "SnapshotId"}} if disk else {})}
-
-
-def _known_type(ask: Ask, name: str) -> str:
-    if name not in {t.name for t in ask.world.shop.types_of(ask.region)}:
-        raise DenialError("InvalidParameterValue", f"Invalid value '{name}' for InstanceType.")
-    return name
 
 
 def _checked_token(token: str) -> str:
@@ -292,7 +287,7 @@ def _of_override(ask: Ask, wire: Wire, token: str) -> Ec2Launch:
     image, zone = wire.get("ImageId"), wire.get("AvailabilityZone") or ""
     image = checked_image(ask, str(image)) if image else None
     placed = _zone(ask, wire.get("SubnetId") or "", zone)
-    name = _known_type(ask, str(wire.get("InstanceType") or USUAL_TYPE))
+    name = known_type(ask, str(wire.get("InstanceType") or USUAL_TYPE))
     detail = {
         "region": ask.region,
         "image": image,

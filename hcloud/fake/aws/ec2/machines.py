@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
-from hcloud.fake.aws.world import DEFAULT_GROUP, DEFAULT_VPC, Ask, AwsWorld, DenialError, Wire, moment, region_of
+from hcloud.fake.aws.world import DEFAULT_GROUP, DEFAULT_VPC, Ask, AwsWorld, DenialError, Wire, moment
 from hcloud.fake.faults import FaultKind
 from hcloud.fake.ledger import Rented
 from hcloud.fake.world import MAINTAINED
@@ -56,6 +56,18 @@ def end(world: AwsWorld, machine: Rented, at: float, reason: str) -> None:
         machine.detail["reason"] = reason
 
 
+def changed(ask: Ask, machine: Rented, change: Callable[[Rented], None]) -> Wire:
+    """Change a machine, and tell of its state before and after."""
+    before = state_of(machine, ask.now)
+    change(machine)
+    after = state_of(machine, ask.now)
+    return {
+        "InstanceId": machine.id,
+        "PreviousState": {"Code": CODES[before], "Name": before},
+        "CurrentState": {"Code": CODES[after], "Name": after},
+    }
+
+
 def by_user(at: float) -> str:
     """How EC2 says that somebody asked for the end of a machine, with the time; of its own it says none."""
     return f"User initiated ({moment(at):%Y-%m-%d %H:%M:%S} GMT)"
@@ -67,7 +79,7 @@ def of_ids(ask: Ask, ids: list[str]) -> list[Rented]:
         kind, _, digits = given.partition("-")
         if kind != "i" or len(digits) not in _ID_LENGTH or not all(c in "0123456789abcdef" for c in digits):
             raise DenialError("InvalidInstanceID.Malformed", f'Invalid id: "{given}"')
-    found = {m.id: m for m in ask.world.ledger.machines.values() if region_of(m) == ask.region}
+    found = {m.id: m for m in ask.machines}
     missing = [i for i in ids if i not in found or not is_listed(ask, found[i])]
     if missing:
         text = f"The instance ID '{missing[0]}' does not exist"

@@ -56,6 +56,13 @@ def checked_image(ask: Ask, image: str) -> str:
     return found
 
 
+def known_type(ask: Ask, name: str) -> str:
+    """An instance type of the region; refuses one that is not sold there."""
+    if name not in {t.name for t in ask.world.shop.types_of(ask.region)}:
+        raise DenialError("InvalidParameterValue", f"Invalid value '{name}' for InstanceType.")
+    return name
+
+
 def check_key(ask: Ask, name: str) -> None:
     """Refuse a key pair that there is not."""
     if name:

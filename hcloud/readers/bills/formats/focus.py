@@ -64,7 +64,7 @@ def _elsewhere(texts: Texts) -> BillLine:
 
 
 def _usage(texts: Texts, provider: Provider) -> BillLine:
-    if _is_unused_capacity(texts):
+    if texts["capacity_status"] == "Unused" or re.search(r"Unused(Box|Ded)", texts["usage_type"]):
         return BillLine(LineKind.CAPACITY)
     status = texts["commitment_status"] or {"Committed": "Used"}.get(texts["pricing_category"], "")
     holding = _holding(texts, provider, covered=True) if status == "Used" else None
@@ -77,10 +77,6 @@ def _usage(texts: Texts, provider: Provider) -> BillLine:
         return replace(line, kind=kind, holding=holding, fee=used, use=used)
     holding = holding.of(line.usage)
     return replace(line, kind=LineKind.COVERED, option=holding.option, holding=holding, fee=used, use=used)
-
-
-def _is_unused_capacity(texts: Texts) -> bool:
-    return texts["capacity_status"] == "Unused" or bool(re.search(r"Unused(Box|Ded)", texts["usage_type"]))
 
 
 def _ran(texts: Texts, provider: Provider) -> BillLine:

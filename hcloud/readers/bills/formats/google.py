@@ -89,7 +89,8 @@ def use_of_google(texts: Texts) -> BillLine:
     per = units
     labels = details_in(texts["labels"])
     name, cores = labels.get(_SPEC, ""), labels.get(_CORES, "")
-    family = _series(sku)
+    series = sku["series"].lower().replace(" ", "-")
+    family = _NAMED.get(series, series)
     if name and cores.isdecimal() and int(cores) and CLOUDS[Provider.GCP].names.pattern.fullmatch(name):
         family, per = family_of(Provider.GCP, name), 0.0 if memory else per / _SHARED_CORES.get(name, int(cores))
     else:
@@ -109,11 +110,6 @@ def _hours_of(texts: Texts, *, memory: bool) -> float | None:
 
 def _spot(kind: UsageKind, per: float, *, memory: bool) -> BillLine:
     return BillLine(LineKind.SPOT, kind, Stream.SPOT, per=0.0 if memory else per)
-
-
-def _series(sku: re.Match[str]) -> str:
-    series = sku["series"].lower().replace(" ", "-")
-    return _NAMED.get(series, series)
 
 
 def _credit(texts: Texts) -> BillLine:
