@@ -79,7 +79,7 @@ def plan_of(basis: BillBasis, now: datetime, progress: Progress = unheard) -> Bi
         plans.append(made)
         if plan is not None:
             decided[use.kind] = plan.decision.fleet.holdings
-            left_out = left_out.plus(plan.decision.left_out)
+            left_out = left_out if use.kind in held else left_out.plus(plan.decision.left_out)
         part_of(progress, CHOOSING, 1.0)((number + 1) / len(basis.kinds))
     return _summed(basis, list(_priced(basis, plans, joint, decided)), left_out, now)
 
