@@ -24,6 +24,7 @@ from hcloud.planning.fleets.evaluate import (
     fill,
 )
 from hcloud.planning.fleets.fleet import Fleet, Holding, serve, vcpus_held
+from hcloud.planning.fleets.floor import NOTHING_LEFT_OUT, LeftOut
 from hcloud.planning.fleets.mix import Bound, lower_bound, mixed_reserve, useful_types
 from hcloud.planning.fleets.options import (
     DemandParts,
@@ -82,7 +83,8 @@ class FleetDecision:
     ``optimum_cost`` is the forecast's optimum, which the fleet exceeds only where it was sized by regret. ``demanded``
     is the demand with what owned capacity and spot serve of it. ``fleet`` counts in the smallest sizes of ``types``;
     ``machines`` is the same fleet in the larger ones of their ``ladders`` (by address), as it is bought and runs.
-    ``divisible_cost`` is what the cheapest fleet would cost if every job could be split, None where all can be.
+    ``divisible_cost`` is what the cheapest fleet would cost if every job could be split, None where all can be;
+    ``left_out`` what is not bought as it saves too little.
     """
 
     forecast: Forecast
@@ -107,6 +109,7 @@ class FleetDecision:
     machines: Fleet
     compared: ComparedFleets
     divisible_cost: Decimal | None = None
+    left_out: LeftOut = NOTHING_LEFT_OUT
 
     @property
     def offers_in_use(self) -> tuple[Offer, ...]:
@@ -157,7 +160,7 @@ def decide(
     given = given or Given()
     compared = given.compared or compare(book, demand, settings, owned, given)
     asked, options, evaluations = compared.asked, compared.options, compared.evaluations
-    optimum = _optimum(compared, settings, given.otherwise)
+    optimum = _beside_the_cheapest(_optimum(compared, settings, given.otherwise), settings)
     start = _start(optimum, evaluations[0], given)
     sized = sized_fleet(start, settings, owned)
     chosen = sized.chosen
@@ -185,6 +188,7 @@ def decide(
         stated(chosen.fleet, chosen.types, ladders, chosen.option.parts.planned),
         compared,
         _if_divisible(evaluations, optimum, compared.plain, asked),
+        optimum.left_out if start is optimum else NOTHING_LEFT_OUT,
     )
 
 
@@ -240,7 +244,7 @@ def _paced(candidate: Candidate, settings: PlanSettings) -> Candidate:
 
 def _evaluated(options: Sequence[Option], settings: PlanSettings) -> tuple[Evaluation, ...]:
     """The cheapest fleet of each type alone, the cheapest first."""
-    found = (evaluate(o.candidate, o.parts.planned, None, settings.spread_min_saving) for o in options)
+    found = (evaluate(o.candidate, o.parts.planned, None, *settings.least_savings) for o in options)
     return tuple(sorted(found, key=lambda e: (e.cost, e.candidate.address)))
 
 
@@ -250,8 +254,8 @@ def _if_divisible(
     """What the fleet would cost if every job could be split; no more than it costs."""
     if asked.running is None:
         return None
-    least = asked.settings.spread_min_saving
-    again = [evaluate(e.candidate, plain.planned, None, least).fleet.cost for e in evaluations[:NEAREST]]
+    least = asked.settings.least_savings
+    again = [evaluate(e.candidate, plain.planned, None, *least).fleet.cost for e in evaluations[:NEAREST]]
     mixed = serve(plain.planned, optimum.types, optimum.fleet.holdings).cost
     return min(mixed, optimum.fleet.cost, *again)
 
@@ -273,16 +277,32 @@ def _choose(compared: ComparedFleets, settings: PlanSettings) -> ChosenFleet:
     shapes = tuple(start)
     several = together([by_address[c.address] for c in shapes], asked)
     forecast = several.parts.planned
-    mix = mixed_reserve(shapes, forecast, fractional.cost, np.array(list(start.values())))
-    ended = [h for h in mix.holdings if h.start_hour + h.offer.term_hours <= forecast.hours]  # not bought anew at last
-    mixed = min((serve(forecast, shapes, held) for held in (mix.holdings, ended)), key=lambda fleet: fleet.cost)
+    least = settings.commit_min_saving
+    mix = mixed_reserve(shapes, forecast, fractional.cost, np.array(list(start.values())), least)
+    mixed, cheapest = (_but_at_last(held, shapes, forecast) for held in (mix.holdings, mix.cheapest))
     if float(mixed.cost) >= enough:
         return single
     needed = forecast.beside(vcpus_held(mixed, shapes, forecast))
     if asked.leanest is not None and not_held(mixed, shapes, needed, asked.leanest) > APART:
         return single
     gap = max(float(mixed.cost) - mix.bound, 0.0)
-    return ChosenFleet(_in_use(shapes, mixed), several, mixed, mix.method, gap, bound)
+    types = _in_use(shapes, mixed)
+    return ChosenFleet(types, several, mixed, mix.method, gap, bound, LeftOut.between(mixed, cheapest))
+
+
+def _but_at_last(held: Sequence[Holding], types: Sequence[Candidate], forecast: Forecast) -> Fleet:
+    """The fleet with what is held, without what is bought anew at last for a part of its term if that is cheaper."""
+    ended = [h for h in held if h.start_hour + h.offer.term_hours <= forecast.hours]
+    return min((serve(forecast, types, kept) for kept in (held, ended)), key=lambda fleet: fleet.cost)
+
+
+def _beside_the_cheapest(chosen: ChosenFleet, settings: PlanSettings) -> ChosenFleet:
+    """The fleet of a single type with its gap to the cheapest, and what is left out of that as it saves too little."""
+    if not settings.commit_min_saving or len(chosen.types) > 1:
+        return chosen
+    best = evaluate(chosen.types[0], chosen.option.parts.planned, None, settings.spread_min_saving)
+    gap = max(float(chosen.fleet.cost - best.bound), 0.0)
+    return replace(chosen, gap=gap, left_out=LeftOut.between(chosen.fleet, best.fleet))
 
 
 def _bound(options: Sequence[Option], relaxed: Sequence[float], plain: Forecast) -> float:

@@ -127,11 +127,12 @@ class PlanSettings:
 
     ``peak_overprovision`` is HCloud's 15 % for reserving the peak (section 8.5.4). ``mix_min_saving`` (ours): several
     types are only mixed where that saves at least this fraction. ``spread_min_saving`` (ours): a reserve is bought at
-    any date only where that saves at least this fraction of one that is bought anew when it expires. ``size_waste``
-    (ours): a plan counts in machines so large that rounding up to whole ones takes no more than this fraction of the
-    mean demand. ``divisible`` (ours) says which jobs may be split over several machines. ``spot_share_of_batch`` (ours)
-    is the part of the batch demand that may be interrupted. ``speeds`` is how much work a vCPU of a family does, by
-    provider and family, where profiles say so; 1 for the others.
+    any date only where that saves at least this fraction of one that is bought anew when it expires.
+    ``commit_min_saving`` (ours): a commitment is only bought where it saves at least this part of its cost.
+    ``size_waste`` (ours): a plan counts in machines so large that rounding up to whole ones takes no more than this
+    fraction of the mean demand. ``divisible`` (ours) says which jobs may be split over several machines.
+    ``spot_share_of_batch`` (ours) is the part of the batch demand that may be interrupted. ``speeds`` is how much work
+    a vCPU of a family does, by provider and family, where profiles say so; 1 for the others.
     """
 
     markets: tuple[Market, ...] = (Market(),)
@@ -143,10 +144,16 @@ class PlanSettings:
     mix_min_saving: float = 0.03
     mix_types: bool = True
     spread_min_saving: float = 0.01
+    commit_min_saving: float = 0.05
     size_waste: float = 0.005
     divisible: Divisible = Divisible.SERVICES
     seed: int = 42
     speeds: tuple[Speed, ...] = ()
+
+    @property
+    def least_savings(self) -> tuple[float, float]:
+        """What purchases at any date, and commitments, have to save at least."""
+        return self.spread_min_saving, self.commit_min_saving
 
     def speed(self, provider: Provider, family: str) -> Decimal:
         """How much work a vCPU of a family does."""

@@ -116,7 +116,7 @@ class BillPlan:
     ``missing_days`` are those that the bill has nothing of, which ``hours`` does not count; ``accounts`` is how many
     use the machines that something is bought for, ``longer`` what a term beyond the horizon would save,
     ``unplanned_rented`` what is on demand of that among the unplanned which commitments cover in part,
-    ``longest_days`` how long the longest row is."""
+    ``longest_days`` how long the longest row is, ``not_proposed`` what would save too little."""
 
     tool_version: str
     generated_at: datetime
@@ -143,6 +143,7 @@ class BillPlan:
     longer: LongerTerm | None = None
     unplanned_rented: Mapping[str, Decimal] = field(default_factory=dict)
     longest_days: int = 1
+    not_proposed: tuple[str, ...] = ()
 
     @property
     def is_short(self) -> bool:

@@ -58,10 +58,11 @@ class AppliedPools:
     """The pools of an estate and of what is bought, applied in order. Steps that are the same in all of use and of what
     may be held are one, of which ``steps`` are left. ``slack`` is, at each place of the order and each of them,
     what is left of a pool after it, in dollars; below zero what is missing to cover the kind. Another number of a
-    purchase is followed through the steps and places alone at which it changes that, not played anew."""
+    purchase is followed through the steps and places alone at which it changes that, not played anew. Dollars of
+    purchases count ``dearer`` by that factor."""
 
-    def __init__(self, estate: BilledEstate, bought: Sequence[KindPurchase]) -> None:
-        self.estate, pools = estate, estate.floating(bought)
+    def __init__(self, estate: BilledEstate, bought: Sequence[KindPurchase], dearer: float = 1.0) -> None:
+        self.estate, self.dearer, pools = estate, dearer, estate.floating(bought)
         self.order = estate.order(pools)
         self.number = {term: len(estate.pools) + n for n, term in enumerate(estate.terms(bought))}
         self.held = {(p.steps.start, p.steps.stop): _held(p.steps, estate) for p in bought}
@@ -84,7 +85,7 @@ class AppliedPools:
     def moved(self, purchase: KindPurchase, count: int, *, keep: bool = False) -> MovedPurchase:
         """What it changes to hold so many of a purchase; these are held then where they are to be kept."""
         more = count - purchase.holding.count
-        found = MovedPurchase(float(purchase.holding.offer.term_cost) * more)
+        found = MovedPurchase(float(purchase.holding.offer.term_cost) * self.dearer * more)
         held = self.held[purchase.steps.start, purchase.steps.stop]
         if purchase.rates is None:
             self._bound(found, purchase.kind, held * (-more * purchase.machines))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
 
 from hcloud.planning.billed.applied import AppliedPools
 from hcloud.planning.billed.estate import BilledEstate, KindPurchase
+from hcloud.planning.fleets.floor import LeftOut, dearer_by
 
 LEAST_GAIN = 0.01  # ours: dollars of the horizon that another number must save
 MOST_EXCHANGED = 24  # ours: of more purchases only what floats is exchanged, once and in quarters: too many pairs
@@ -17,22 +19,47 @@ def unheard(_: float) -> None:
 
 
 def better(
-    estate: BilledEstate, bought: Sequence[KindPurchase], progress: Callable[[float], None] = unheard
+    estate: BilledEstate,
+    bought: Sequence[KindPurchase],
+    progress: Callable[[float], None] = unheard,
+    least: float = 0.0,
 ) -> tuple[KindPurchase, ...]:
     """The purchases in numbers that cost less of the whole: each raised or lowered while that saves, until no single
     instance more or less of any saves, nor some of one for some of another; from the numbers that are given and, of few
     purchases, from none, as what frees a commitment for another kind may pay alone and not beside others. How many
-    passes that takes is not known before: each is told to ``progress`` as the same part of what is left."""
-    given = _Search(estate, list(bought), progress).run()
+    passes that takes is not known before: each is told to ``progress`` as the same part of what is left. No purchase,
+    nor a part of one, saves less than the part ``least`` of what it costs."""
+    dearer = float(dearer_by(least))
+    given = _Search(estate, list(bought), progress, dearer).run()
     if len(bought) > MOST_EXCHANGED:
         return tuple(given)
-    anew = _Search(estate, [purchase.of(0) for purchase in bought], unheard).run()
-    return tuple(given if estate.costs(given).total <= estate.costs(anew).total else anew)
+    anew = _Search(estate, [purchase.of(0) for purchase in bought], unheard, dearer).run()
+    given_costs, anew_costs = (estate.costs(found).counted(dearer) for found in (given, anew))
+    return tuple(given if given_costs <= anew_costs else anew)
+
+
+def left_out(estate: BilledEstate, found: Sequence[KindPurchase]) -> LeftOut:
+    """What more of the same purchases would save, each by itself, if they had not to save a part of what they cost."""
+    search = _Search(estate, list(found), unheard)
+    search.raise_each()
+    kept, more = estate.costs(found), estate.costs(search.bought)
+    return LeftOut(*(Decimal(repr(x)) for x in (more.bought - kept.bought, kept.total - more.total)))
 
 
 class _Search:
-    def __init__(self, estate: BilledEstate, bought: list[KindPurchase], progress: Callable[[float], None]) -> None:
-        self.bought, self.applied, self.progress, self.left = bought, AppliedPools(estate, bought), progress, 1.0
+    def __init__(
+        self,
+        estate: BilledEstate,
+        bought: list[KindPurchase],
+        progress: Callable[[float], None],
+        dearer: float = 1.0,
+    ) -> None:
+        self.bought, self.applied, self.progress, self.left = (
+            bought,
+            AppliedPools(estate, bought, dearer),
+            progress,
+            1.0,
+        )
         self.many, self.passes = len(bought) > MOST_EXCHANGED, 0
 
     def run(self) -> list[KindPurchase]:
@@ -45,6 +72,11 @@ class _Search:
             if not moved and tried is every and ((self.many and self.passes) or not self._exchanged()):
                 return self.bought
             tried = moved or every
+
+    def raise_each(self) -> None:
+        """Hold more of each alone while that saves."""
+        while sum(self._goes(number, 1) for number in range(len(self.bought))):
+            pass
 
     def _tell(self) -> None:
         self.left *= TOLD

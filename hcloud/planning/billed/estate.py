@@ -107,7 +107,11 @@ class EstateCosts:
     @property
     def total(self) -> float:
         """What differs between one way to buy and another."""
-        return sum(self.rented) + self.bought
+        return self.counted(1.0)
+
+    def counted(self, dearer: float) -> float:
+        """The same where dollars of purchases count dearer by a factor."""
+        return sum(self.rented) + self.bought * dearer
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hcloud.catalog.flexibility import sizes_share
+from hcloud.errors import did_you_mean
 from hcloud.model.bill import Bill, BilledUsage, Service
 from hcloud.model.catalog import InstanceType, Provider, PurchaseOption
 from hcloud.model.workload import Demand, Provenance, Window, WindowRule
@@ -212,7 +213,9 @@ def _unplanned(used: BilledUsage, types: Types) -> Unplanned:
     if not any(provider == kind.provider for provider, _ in types):
         return Unplanned(f"{kind.provider}/{kind.region}", used.cost, "the price book has no prices of this region")
     what = kind.instance_type or kind.family or "machines without a type"
-    why = f"the price book knows no type {what}" if kind.instance_type or kind.family else "the bill names no type"
+    of_family = (t.name for (p, _), t in types.items() if p == kind.provider and t.family == kind.family)
+    known = f"the price book knows no type {what}{did_you_mean(kind.instance_type, of_family)}"
+    why = known if kind.instance_type or kind.family else "the bill names no type"
     return Unplanned(f"{kind.provider}/{kind.region}/{what}", used.cost, why)
 
 

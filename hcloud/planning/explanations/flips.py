@@ -21,6 +21,7 @@ from hcloud.planning.fleets.evaluate import (
     renewed,
 )
 from hcloud.planning.fleets.fleet import Holding, instances_needed, serve
+from hcloud.planning.fleets.floor import dearer_by
 from hcloud.planning.fleets.options import dividing
 from hcloud.units import SECONDS_PER_HOUR, cents, rate
 
@@ -33,19 +34,25 @@ FEWER, MORE = "fewer are reserved", "more are reserved"
 @dataclass(frozen=True, slots=True)
 class TypeDecision:
     """A decision for one type that comes apart by level: each instance is bought where it pays, at the cheapest offer
-    (``bought``, None where nothing pays). ``levels`` is what each would cost on demand, the busiest first."""
+    (``bought``, None where nothing pays), which counts ``dearer`` than it is by what it has to save. ``levels`` is what
+    each would cost on demand, the busiest first."""
 
     candidate: Candidate
     bought: Offer | None
     count: int
     levels: tuple[Decimal, ...]
     hours: int
+    dearer: Decimal
 
     @property
     def price(self) -> Decimal:
-        """Dollars over the horizon of one instance under the offer; where nothing is bought, of the busiest one on
-        demand: an offer must undercut that to be taken."""
-        return self.level(1) if self.bought is None else cost_over(self.bought, self.hours)
+        """Dollars over the horizon that one instance under the offer counts for; where nothing is bought, of the
+        busiest one on demand: an offer must undercut that to be taken."""
+        return self.level(1) if self.bought is None else self.counted(self.bought)
+
+    def counted(self, offer: Offer) -> Decimal:
+        """Dollars over the horizon that one instance under an offer counts for."""
+        return cost_over(offer, self.hours) * self.dearer
 
     def level(self, number: int) -> Decimal:
         """What the instance of this number (1 is the busiest) would cost on demand over the horizon."""
@@ -67,12 +74,13 @@ def pool_of(decision: FleetDecision) -> TypeDecision | None:
         return None
     units = instances_needed(decision.forecast.cores, decision.forecast.memory, candidate)
     levels = tuple(Decimal(repr(float(c))) for c in level_costs(candidate, units, decision.forecast))
-    return TypeDecision(candidate, held[0].offer if held else None, held[0].count if held else 0, levels, hours)
+    dearer = dearer_by(decision.settings.commit_min_saving)
+    return TypeDecision(candidate, held[0].offer if held else None, held[0].count if held else 0, levels, hours, dearer)
 
 
 def offer_flip(pool: TypeDecision, offer: Offer) -> Flip | None:
     """The effective price an hour below which an offer that was refused is bought."""
-    share = pool.price / cost_over(offer, pool.hours)
+    share = pool.price / pool.counted(offer)
     if not share:
         return None
     then = "it is bought" if pool.bought is None else "it is bought instead"
@@ -83,7 +91,8 @@ def latest_flip(decision: FleetDecision, candidate: Candidate, offer: Offer) -> 
     """The effective price an hour below which an offer that never pays here is bought, at the latest: in place of one
     that is bought, or, where nothing is, for the busiest instance."""
     instead = [h.offer.term_cost / cost_over(offer, h.offer.term_hours) for h in decision.fleet.holdings]
-    share = max(instead, default=_busiest(decision, candidate, offer.term_hours) / offer.term_cost)
+    counted = offer.term_cost * dearer_by(decision.settings.commit_min_saving)
+    share = max(instead, default=_busiest(decision, candidate, offer.term_hours) / counted)
     now = offer.effective_hourly
     return Flip(Lever.OFFER, rate(now), rate(now * min(share, Decimal(1))), "it is bought", exact=False)
 
@@ -188,10 +197,10 @@ def _is_alone(decision: FleetDecision) -> bool:
 def _of_demand(decision: FleetDecision, pool: TypeDecision) -> Iterator[Flip]:
     """By what demand another number of instances of the type would be reserved."""
     divided = dividing(decision.demanded, decision.settings, decision.owned)
-    least = decision.settings.spread_min_saving
+    least = decision.settings.least_savings
 
     def number(scale: float) -> int:
-        best = evaluate(pool.candidate, divided(scale - 1.0).planned, None, least)
+        best = evaluate(pool.candidate, divided(scale - 1.0).planned, None, *least)
         return sum(h.count for h in best.fleet.holdings if is_soon(h.start_hour))
 
     fewer = _turn(lambda scale: number(scale) >= pool.count, 0.0, 1.0)

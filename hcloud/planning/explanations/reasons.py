@@ -34,6 +34,7 @@ def reasons(decision: FleetDecision) -> tuple[str, ...]:
         *_what_is_planned_for(decision.settings.outlook),
         *_why_these_types(decision),
         *_why_this_reserve(decision),
+        *decision.left_out.said(decision.settings.commit_min_saving),
         *_why_of_equals(decision),
         *_why_sized(decision),
         *_what_whole_jobs_cost(decision),
@@ -277,7 +278,7 @@ def _other_options(decision: FleetDecision) -> Iterator[Refusal]:
 
 def _alone(decision: FleetDecision, candidate: Candidate, offer: Offer) -> Refusal:
     """The cheapest plan of the same type that buys nothing but this offer."""
-    rival = evaluate(candidate, decision.forecast, [offer], decision.settings.spread_min_saving)
+    rival = evaluate(candidate, decision.forecast, [offer], *decision.settings.least_savings)
     margin = rival.cost - decision.optimum_cost
     pays = pays_above(candidate, offer, decision.horizon_hours)
     if not rival.fleet.holdings:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -29,6 +29,7 @@ from hcloud.planning.fleets.fleet import (
     parts_not_rented,
     rent,
 )
+from hcloud.planning.fleets.floor import as_sold, counted_dearer
 from hcloud.planning.forecasting.forecast import Forecast
 from hcloud.planning.reserving.reserve import PROOF_TOLERANCE, CommitmentKind, optimal_reserve
 from hcloud.units import SECONDS_PER_HOUR
@@ -58,21 +59,34 @@ class Evaluation:
 
 
 def evaluate(
-    candidate: Candidate, forecast: Forecast, offers: Sequence[Offer] | None = None, spread_min_saving: float = 0.0
+    candidate: Candidate,
+    forecast: Forecast,
+    offers: Sequence[Offer] | None = None,
+    spread_min_saving: float = 0.0,
+    commit_min_saving: float = 0.0,
 ) -> Evaluation:
     """The cheapest fleet of ``candidate`` for ``forecast`` using ``offers`` (its own commitments unless given). It buys
-    at any date only where that saves ``spread_min_saving`` of a reserve that is bought anew when it expires.
+    at any date only where that saves ``spread_min_saving`` of a reserve that is bought anew when it expires, and no
+    commitment that saves less than ``commit_min_saving`` of its cost; the bound is of fleets that keep to this.
 
     Separable by level where every term covers the horizon: then sustained-use tiers and limited offers are exact too.
     Else, with those, it is the cheapest of a constant reserve, reserves that are bought anew at expiry, and, where it
     is offers that run out, what is best at any date without them.
     """
-    usable = candidate.commitments if offers is None else tuple(offers)
+    sold = counted_dearer(candidate.commitments if offers is None else offers, commit_min_saving)
+    counted = _evaluated(candidate, forecast, tuple(sold), spread_min_saving)
+    fleet = replace(counted.fleet, holdings=as_sold(counted.fleet.holdings, sold))
+    less = counted.cost - fleet.cost
+    spread = None if counted.spread_cost is None else counted.spread_cost - less
+    return replace(counted, fleet=fleet, cost=fleet.cost, bound=counted.bound - less, spread_cost=spread)
+
+
+def _evaluated(candidate: Candidate, forecast: Forecast, usable: Sequence[Offer], least: float) -> Evaluation:
     if forecast.idle is not None:
         return _with_idle_hours(candidate, forecast, usable)
     if parts_not_rented(candidate, forecast).any():
-        return _with_parts(candidate, forecast, usable, spread_min_saving)
-    return _in_whole_machines(candidate, forecast, usable, spread_min_saving)
+        return _with_parts(candidate, forecast, usable, least)
+    return _in_whole_machines(candidate, forecast, usable, least)
 
 
 def _in_whole_machines(candidate: Candidate, forecast: Forecast, usable: Sequence[Offer], least: float) -> Evaluation:
@@ -344,11 +358,12 @@ def reserved_for_peak(candidate: Candidate, forecast: Forecast, overprovision: f
     return _with_holdings(candidate, forecast, fill(candidate.commitments, count, forecast.hours))
 
 
-def static_hybrid(candidate: Candidate, forecast: Forecast, offers: Sequence[Offer] | None = None) -> Fleet:
+def static_hybrid(
+    candidate: Candidate, forecast: Forecast, offers: Sequence[Offer] | None = None, commit_min_saving: float = 0.0
+) -> Fleet:
     """One constant reserve from the break-even quantile of demand (idle hours or not), renewed at expiry (the closed
     form)."""
-    usable = candidate.commitments if offers is None else offers
+    sold = counted_dearer(candidate.commitments if offers is None else offers, commit_min_saving)
     units = instances_needed(forecast.cores, forecast.memory, candidate)
-    return _with_holdings(
-        candidate, forecast, _by_level(level_costs(candidate, units, forecast), usable, forecast.hours)
-    )
+    held = _by_level(level_costs(candidate, units, forecast), tuple(sold), forecast.hours)
+    return _with_holdings(candidate, forecast, as_sold(held, sold))

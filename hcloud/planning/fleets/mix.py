@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +13,7 @@ from hcloud.planning.fleets.at_expiry import best_by_term
 from hcloud.planning.fleets.candidates import Candidate
 from hcloud.planning.fleets.evaluate import cost_over, fill, ladder
 from hcloud.planning.fleets.fleet import Holding, cover
+from hcloud.planning.fleets.floor import as_sold, counted_dearer
 from hcloud.planning.forecasting.forecast import Forecast
 from hcloud.planning.reserving.program import Loads, ProgramColumn, loads_of, solve
 from hcloud.units import HOURS_PER_YEAR
@@ -44,9 +45,11 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class Mix:
-    """A constant reserve of several types, the bound on fleets of whole instances of them, and how it was found."""
+    """A constant reserve of several types, the cheapest one if commitments had not to save a share of their cost, the
+    bound on fleets of whole instances of them, and how it was found."""
 
     holdings: tuple[Holding, ...]
+    cheapest: tuple[Holding, ...]
     bound: float
     method: str
 
@@ -133,8 +136,11 @@ def _rentals(candidate: Candidate, loads: Loads, hourly: float) -> list[ProgramC
     return [ProgramColumn(_shape(candidate), hourly * hours, np.array([row])) for row, hours in enumerate(loads.hours)]
 
 
-def mixed_reserve(types: Sequence[Candidate], forecast: Forecast, bound: float, start: Floats) -> Mix:
-    """A constant reserve of the types in whole instances, from their cheapest commitments on, renewed at expiry.
+def mixed_reserve(
+    types: Sequence[Candidate], forecast: Forecast, bound: float, start: Floats, least: float = 0.0
+) -> Mix:
+    """A constant reserve of the types in whole instances, from their cheapest commitments on, renewed at expiry,
+    without those that save less than the part ``least`` of their cost.
 
     An integer program where it is small enough, else a search from ``start`` (instances by type). ``bound`` is that of
     fractions; it stands where the program proves none: after a search, and where purchases at other times or sustained
@@ -149,9 +155,15 @@ def mixed_reserve(types: Sequence[Candidate], forecast: Forecast, bound: float, 
         bound, method, move = proven if settled else bound, EXACT, 1
     else:
         method, move = SEARCHED, FIRST_MOVE
-    counts = _search(_Pool(types, ladders, loads, horizon), start, move)
-    bought = [h for offers, n in zip(ladders, counts, strict=True) for h in fill(offers, int(n), horizon)]
-    return Mix(tuple(bought), bound, method)
+    pool = _Pool(types, ladders, loads, horizon)
+    counts = _search(pool, start, move)
+    cheapest = pool.holdings(counts)
+    if not least:
+        return Mix(cheapest, cheapest, bound, method)
+    sold = [counted_dearer(offers, least) for offers in ladders]
+    counted = replace(pool, ladders=[tuple(of) for of in sold])
+    worth = counted.holdings(_search(counted, counts.astype(float), move))
+    return Mix(as_sold(worth, {dear: o for of in sold for dear, o in of.items()}), cheapest, bound, method)
 
 
 def _most_at_once(types: Sequence[Candidate], loads: Loads) -> float:
@@ -192,6 +204,11 @@ class _Pool:
     ladders: Sequence[Sequence[Offer]]
     loads: Loads
     horizon: int
+
+    def holdings(self, counts: Counts) -> tuple[Holding, ...]:
+        """So many instances of each type, from its cheapest offers on."""
+        of = zip(self.ladders, counts, strict=True)
+        return tuple(h for offers, count in of for h in fill(offers, int(count), self.horizon))
 
     def cost(self, counts: Counts) -> float:
         """Dollars over the horizon: commitments renewed at expiry plus whole rented instances."""

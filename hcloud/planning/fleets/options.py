@@ -131,7 +131,7 @@ def _cheapest(options: Sequence[Option], asked: FleetProblem) -> Option:
 
     def cost(option: Option) -> Decimal:
         candidate, planned = option.candidate, option.parts.planned
-        fleet = evaluate(candidate, planned, None, asked.settings.spread_min_saving).fleet
+        fleet = evaluate(candidate, planned, None, *asked.settings.least_savings).fleet
         return option.stated(fleet, planned).cost
 
     return options[0] if len(options) == 1 else min(options, key=cost)

@@ -14,6 +14,7 @@ from hcloud.planning.fleets.evaluate import (
     static_hybrid,
 )
 from hcloud.planning.fleets.fleet import Fleet, serve
+from hcloud.planning.fleets.floor import NOTHING_LEFT_OUT, LeftOut
 from hcloud.planning.fleets.options import FleetProblem, Option, divide
 from hcloud.planning.fleets.spot import spot_fleet
 from hcloud.planning.risks.risk import changed, unused_share
@@ -49,7 +50,7 @@ class Fall:
 @dataclass(frozen=True, slots=True)
 class ChosenFleet:
     """The types in use with the demand as they see it, the fleet, how it was found, its gap to the bound on such
-    fleets, the bound on any."""
+    fleets, the bound on any, and what was left out as it saves too little."""
 
     types: tuple[Candidate, ...]
     option: Option
@@ -57,6 +58,7 @@ class ChosenFleet:
     method: str
     gap: float
     lower_bound: float
+    left_out: LeftOut = NOTHING_LEFT_OUT
 
 
 def rivals(options: Sequence[Option], chosen: ChosenFleet, settings: PlanSettings) -> tuple[Rival, ...]:
@@ -78,7 +80,7 @@ def rivals(options: Sequence[Option], chosen: ChosenFleet, settings: PlanSetting
         (
             "static hybrid",
             "one constant reserve at the break-even quantile of demand",
-            [static_hybrid(c, forecast) for c, forecast in each],
+            [static_hybrid(c, forecast, None, settings.commit_min_saving) for c, forecast in each],
         ),
     ]
     cheapest = [(name, text, min(fleets, key=lambda f: f.cost)) for name, text, fleets in named if fleets]

@@ -191,6 +191,9 @@ class PlanningSection(Section):
     spread_min_saving: Share = setting(
         0.01, "buy at any date only where that saves at least this of a reserve renewed at expiry (ours) [share]"
     )
+    commit_min_saving: Share = setting(
+        0.05, "buy commitments only where they save at least this part of what they cost (ours) [share]"
+    )
     size_waste: float = setting(
         0.005, "count in machines whose rounding up wastes no more of the mean demand (ours) [share]", gt=0, le=1
     )
@@ -316,6 +319,7 @@ class Config(Section):
             mix_min_saving=p.mix_min_saving,
             mix_types=p.mix_types,
             spread_min_saving=p.spread_min_saving,
+            commit_min_saving=p.commit_min_saving,
             size_waste=p.size_waste,
             divisible=p.divisible,
             seed=p.seed,

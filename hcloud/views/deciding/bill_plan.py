@@ -132,6 +132,7 @@ def _notes(made: BillPlan) -> Iterator[str]:
     fell = [kind for kind in made.kinds if kind.said and kind.plan is not None]
     for kind in fell[:SHOWN_REASONS]:
         yield f"{kind.name}: {'; '.join(kind.said)}"
+    yield from made.not_proposed
     if (longer := made.longer) is not None:
         paid = f", {format_money(longer.upfront)} upfront," if longer.upfront else ""
         yield (

@@ -12,7 +12,7 @@ import pytest
 from hcloud.model.bill import Bill, BilledUsage, LineKind, LineSum, UsageKind
 from hcloud.model.catalog import OfferKey, Payment, Provider, PurchaseOption
 from hcloud.planning.billed.applied import AppliedPools, MovedPurchase
-from hcloud.planning.billed.better import LEAST_GAIN, better
+from hcloud.planning.billed.better import LEAST_GAIN, better, left_out
 from hcloud.planning.billed.estate import BilledEstate, EstateKind, EstatePool, KindPurchase
 from hcloud.planning.fleets.candidates import Candidate
 from hcloud.planning.fleets.fleet import Holding
@@ -104,6 +104,36 @@ def test_one_purchase_is_exchanged_for_another_where_neither_alone_saves() -> No
     found = better(estate, [floats, bound])
     assert [purchase.holding.count for purchase in found] == [10, 10]
     assert estate.costs(found).total == pytest.approx(10 * float(of_m5.term_cost + own.term_cost))
+
+
+def test_nothing_is_bought_that_saves_less_than_its_part_of_the_cost_beside_the_rest() -> None:
+    """An instance was bought for $505 that saved $2. All numbers of two purchases, one that floats, are tried."""
+    places = [("m5.large", PurchaseOption.COMPUTE_SAVINGS_PLAN), ("c6g.large", PurchaseOption.COMPUTE_SAVINGS_PLAN),
+              ("c6g.large", PurchaseOption.INSTANCE_SAVINGS_PLAN)]  # fmt: skip
+    of_m5, of_c6g, own = (BOOK.offers[OfferKey(Provider.AWS, "us-east-1", *at, 1, Payment.NONE)] for at in places)
+    day = np.arange(HOURS) % 24
+    m5, c6g = (
+        replace(kind(name, 1), machines=np.sum([day < hours for hours in range(first, 24)], axis=0, dtype=float))
+        for name, first in (("m5.large", 13), ("c6g.large", 14))
+    )
+    rates = {0: float(of_m5.effective_hourly), 1: float(of_c6g.effective_hourly)}
+    floats, bound = (
+        KindPurchase(0, Holding(of_m5, 0), slice(0, HOURS), 1.0, rates),
+        KindPurchase(1, Holding(own, 0), slice(0, HOURS), 1.0),
+    )
+    estate = BilledEstate((m5, c6g), (), 1.0)
+    costs = {(n, k): estate.costs([floats.of(n), bound.of(k)]) for n in range(12) for k in range(12)}
+    for least in (0.0, 0.05, 0.2):
+        found = better(estate, [floats, bound], least=least)
+        best = min(costs.values(), key=lambda of: of.total + least * of.bought)
+        kept = estate.costs(found)
+        assert kept.total + least * kept.bought == pytest.approx(best.total + least * best.bought, rel=1e-4)
+        for purchase, fewer in ((p, [q for q in found if q is not p] + [p.of(p.holding.count - 1)]) for p in found):
+            assert estate.costs(fewer).total - kept.total >= least * float(purchase.holding.offer.term_cost) - 0.01
+        out = left_out(estate, found)
+        assert (out.saved > 0) == (out.committed > 0) == (least > 0)
+        assert float(out.saved) == pytest.approx(kept.total - min(of.total for of in costs.values()), abs=40)
+        assert out.saved <= out.committed * Decimal(str(least))
 
 
 @pytest.mark.parametrize("seed", range(2))

@@ -101,7 +101,7 @@ def test_growth_renews_in_a_larger_number() -> None:
 def test_a_reserve_is_renewed_as_a_whole_where_several_dates_save_next_to_nothing() -> None:
     """A year is no whole number of weeks: from Monday to Monday one has 261 working days and pays, these have 260."""
     market = book(candidate("m9.4xlarge", "1.00", [reserved("m9.4xlarge", "0.7137")]))  # 260.5 days
-    settings = replace(SETTINGS, outlook=Outlook(horizon_hours=2 * 8760))
+    settings = replace(SETTINGS, outlook=Outlook(horizon_hours=2 * 8760), commit_min_saving=0.0)
     week = demand(([100.0] * 2 + [320.0] * 5) * 2, step=86_400)
     spread, whole = (
         decide(market, week, replace(settings, spread_min_saving=least)) for least in (0.0, settings.spread_min_saving)
@@ -115,6 +115,25 @@ def test_a_reserve_is_renewed_as_a_whole_where_several_dates_save_next_to_nothin
     (told,) = (r for r in reasons(whole) if "purchases at any date" in r)
     assert f"cost ${saved:,.0f} less" in told
     assert any("instance 7 of the reserve is in use 100.0% of the time" in r for r in reasons(whole))
+
+
+def test_no_commitment_is_bought_that_saves_less_than_a_twentieth_of_its_cost() -> None:
+    """A machine was bought for $6,132 that saved $73 in a year: in use for 17 hours a day it saves 1.2 % of its cost,
+    one of 18 hours 7 %; for three years, which cost less by the hour, 17 hours do, too."""
+    market = book(candidate("m9.4xlarge", "1.00", [reserved("m9.4xlarge", "0.70"), reserved("m9.4xlarge", "0.66", 3)]))
+    machines = [1 + (hour < 18) + (hour < 17) + (hour < 10) for hour in range(24)]
+    asked = demand([16.0 * n for n in machines])
+    for years, kept, more in ((1, 2, 1), (3, 3, 0)):
+        settings = replace(SETTINGS, outlook=Outlook(horizon_hours=years * 8760))
+        some, every = (decide(market, asked, replace(settings, commit_min_saving=share)) for share in (0.05, 0.0))
+        assert [h.count for h in some.fleet.holdings] == [kept]
+        assert [h.count for h in every.fleet.holdings] == [kept + more]
+        assert some.left_out.committed == every.fleet.commitments_cost - some.fleet.commitments_cost
+        assert some.left_out.saved == some.fleet.cost - every.fleet.cost
+        assert some.bound_gap == pytest.approx(float(some.left_out.saved), abs=1e-3)
+        told = [r for r in reasons(some) if r.startswith("not proposed")]
+        assert len(told) == more
+        assert all("$6,132 more, which would save $73.00 over the horizon: 1.2%" in r for r in told)
 
 
 def test_what_is_owned_is_used_first() -> None:

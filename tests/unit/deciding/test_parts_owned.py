@@ -22,6 +22,7 @@ from hcloud.planning.settings import Market, Outlook, PlanSettings
 SETTINGS = PlanSettings(markets=(Market(Provider.AWS, (REGION,)),))
 PRICE, TERM = Decimal("1.00"), Decimal("0.60")
 HOURS = 8760
+FLOOR = Decimal("0.05")  # planning.commit_min_saving
 
 
 def owns(count: str, hours_left: int = HOURS) -> Owned:
@@ -37,13 +38,13 @@ def decided(hours: list[float], *owned: Owned, settings: PlanSettings = SETTINGS
 
 def least_by_hand(machines: list[int], owned: Decimal) -> Decimal:
     """The best of all numbers to hold: hours of whole machines that neither what is owned nor held covers are rented,
-    by the part where a part is covered."""
+    by the part where a part is covered. What is held has to save a twentieth of its cost."""
 
     def cost(held: int) -> Decimal:
         rented = sum((max(n - owned - held, Decimal(0)) for n in machines), Decimal(0))
         return held * TERM * HOURS + rented * PRICE * HOURS / len(machines)
 
-    return min(map(cost, range(max(machines) + 1)))
+    return cost(min(range(max(machines) + 1), key=lambda held: cost(held) + FLOOR * held * TERM * HOURS))
 
 
 def test_the_rest_of_a_machine_that_is_half_owned_is_rented_and_not_bought() -> None:
@@ -150,7 +151,7 @@ def by_hand(machines: list[int], owned: list[tuple[int, int]], renewed: bool) ->
         (sunk + held * TERM * HOURS + sum(max(n - held, 0) * h * PRICE for n, h in hours_of.items()), held)
         for held in range(max(machines) + 1)
     )
-    return min(costs)
+    return min(costs, key=lambda of: of[0] + FLOOR * of[1] * TERM * HOURS)
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from hcloud.planning.explanations.flips import latest_flip
 from hcloud.planning.fleets.evaluate import evaluate, pays_above, pays_throughout
 from hcloud.planning.fleets.fleet import Fleet
 from hcloud.planning.forecasting.idle import IdleHours
+from hcloud.planning.settings import PlanSettings
 
 VCPUS, YEAR, MONTH = 16.0, 8760, 730
 N2 = SustainedUse("n2", tuple(map(Decimal, ("1", "0.8678", "0.733", "0.6"))))
@@ -107,7 +108,8 @@ def test_a_lower_price_takes_an_offer_that_never_pays() -> None:
     offer = reserved("m9.4xlarge", "1.10")
     kind = candidate(commitments=[offer])
     assert not evaluate(kind, given).fleet.holdings
-    decided = cast("FleetDecision", SimpleNamespace(forecast=given, fleet=Fleet((), ())))
+    free = PlanSettings(commit_min_saving=0.0)
+    decided = cast("FleetDecision", SimpleNamespace(forecast=given, fleet=Fleet((), ()), settings=free))
     flip = latest_flip(decided, kind, offer)
     assert flip.at == Decimal("1.000000")
     for price, bought in (("0.999", True), ("1.001", False)):

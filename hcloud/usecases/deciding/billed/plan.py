@@ -22,6 +22,7 @@ from hcloud.planning.billed.longer import LongTerms, longer_term
 from hcloud.planning.billed.worst import at_worst
 from hcloud.planning.decide import ComparedFleets
 from hcloud.planning.fleets.fleet import Holding
+from hcloud.planning.fleets.floor import LeftOut
 from hcloud.planning.fleets.owned import Owned
 from hcloud.readers.bills.options import is_of_bill
 from hcloud.readers.configuration.config import Loaded
@@ -44,7 +45,7 @@ from hcloud.usecases.deciding.billed.basis import (
     with_bought,
     without_kind,
 )
-from hcloud.usecases.deciding.billed.together import TogetherKinds, together
+from hcloud.usecases.deciding.billed.together import JointChoice, TogetherKinds, together
 from hcloud.usecases.deciding.plan import Beside, DecidedPlan, compared_for, plan_for
 from hcloud.usecases.progress import Progress, part_of, unheard
 from hcloud.usecases.workloads.billed import bill_by_kinds
@@ -70,7 +71,7 @@ def plan_of(basis: BillBasis, now: datetime, progress: Progress = unheard) -> Bi
     """The plans of a bill's kinds, and what they add up to."""
     compared = dict(_compared(basis, now, part_of(progress, 0.0, COMPARING)))
     joint = together(compared, basis)
-    held = _chosen(basis, joint, part_of(progress, COMPARING, CHOOSING))
+    held, left_out = _chosen(basis, joint, part_of(progress, COMPARING, CHOOSING))
     plans, decided = [], {}
     for number, use in enumerate(basis.kinds):
         beside = Beside(compared=compared.get(use.kind), holdings=held.get(use.kind), explained=False)
@@ -78,8 +79,9 @@ def plan_of(basis: BillBasis, now: datetime, progress: Progress = unheard) -> Bi
         plans.append(made)
         if plan is not None:
             decided[use.kind] = plan.decision.fleet.holdings
+            left_out = left_out if use.kind in held else left_out.plus(plan.decision.left_out)
         part_of(progress, CHOOSING, 1.0)((number + 1) / len(basis.kinds))
-    return _summed(basis, list(_priced(basis, plans, joint, decided)), now)
+    return _summed(basis, list(_priced(basis, plans, joint, decided)), left_out, now)
 
 
 def _compared(basis: BillBasis, now: datetime, progress: Progress) -> Iterator[tuple[MachineKind, ComparedFleets]]:
@@ -91,12 +93,10 @@ def _compared(basis: BillBasis, now: datetime, progress: Progress) -> Iterator[t
         progress((number + 1) / len(basis.kinds))
 
 
-def _chosen(
-    basis: BillBasis, joint: TogetherKinds | None, progress: Progress = unheard
-) -> dict[MachineKind, tuple[Holding, ...]]:
+def _chosen(basis: BillBasis, joint: TogetherKinds | None, progress: Progress = unheard) -> JointChoice:
     """What to hold of each kind where commitments float between them; sizes by regret are those of each alone."""
     by_regret = basis.loaded.config.settings().risk.regret_quantile is not None
-    return {} if joint is None or by_regret else joint.chosen(progress)
+    return JointChoice({}) if joint is None or by_regret else joint.chosen(progress)
 
 
 def _priced(
@@ -126,7 +126,7 @@ def plan_kind(
     use = basis.found.named(loaded)
     compared = dict(_compared(basis, now, unheard))  # what is bought for another kind may cover this one too
     joint = together(compared, basis)
-    held = _chosen(basis, joint)
+    held = _chosen(basis, joint).held
     made = _planned(basis, use, now, Beside(compared=compared.get(use.kind), holdings=held.get(use.kind)))
     said = (*_said(basis, use, basis.found.since(use)), *_told_of_held(basis), *_told_together(use, joint, held))
     bought = {kind: held.get(kind, of.optimum.fleet.holdings) for kind, of in compared.items()}
@@ -200,7 +200,7 @@ def _said(basis: BillBasis, use: KindUse, since: int) -> Iterator[str]:
         yield f"use fell by {-share:.0%}: planned from the last {format_span((basis.bill.hours - since) * 3600)} alone"
 
 
-def _summed(basis: BillBasis, plans: Sequence[KindPlan], now: datetime) -> BillPlan:
+def _summed(basis: BillBasis, plans: Sequence[KindPlan], left_out: LeftOut, now: datetime) -> BillPlan:
     bill = basis.bill
     unplanned = {f"{one.name}: {one.why}": _monthly(one.cost, bill) for one in basis.found.unplanned}
     rented = {
@@ -236,6 +236,7 @@ def _summed(basis: BillBasis, plans: Sequence[KindPlan], now: datetime) -> BillP
         longer_term(plans, basis.book, {use.kind.name: _terms(basis, use) for use in basis.kinds}),
         rented,
         bill.longest_days,
+        tuple(left_out.said(basis.loaded.config.settings().commit_min_saving)),
     )
 
 

@@ -6,19 +6,20 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from hcloud.catalog.book import PriceBook
 from hcloud.model.catalog import Offer, OfferKey, PurchaseOption
-from hcloud.planning.billed.better import better
+from hcloud.planning.billed.better import better, left_out
 from hcloud.planning.billed.estate import BilledEstate, EstateKind, EstatePool, KindPurchase, Term, term_of
 from hcloud.planning.billed.floating import HeldPool
 from hcloud.planning.billed.kinds import KindUse, MachineKind
 from hcloud.planning.decide import ComparedFleets
 from hcloud.planning.fleets.evaluate import fill
 from hcloud.planning.fleets.fleet import Holding
+from hcloud.planning.fleets.floor import NOTHING_LEFT_OUT, LeftOut
 from hcloud.planning.fleets.owned import use_first
 from hcloud.planning.forecasting.forecast import stretch
 from hcloud.planning.settings import PlanSettings
@@ -41,6 +42,13 @@ class KindDollars:
     held_vcpus: Decimal
 
 
+class JointChoice(NamedTuple):
+    """What to hold of each kind, and what is left out as it saves too little."""
+
+    held: Mapping[MachineKind, tuple[Holding, ...]]
+    left_out: LeftOut = NOTHING_LEFT_OUT
+
+
 @dataclass(frozen=True, slots=True)
 class TogetherKinds:
     """The kinds that are bought for together, in the order of the bill, ``vcpus`` of theirs in one machine that they
@@ -53,15 +61,18 @@ class TogetherKinds:
     estate: BilledEstate
     book: PriceBook
 
-    def chosen(self, progress: Progress = unheard) -> dict[MachineKind, tuple[Holding, ...]]:
+    def chosen(self, progress: Progress = unheard) -> JointChoice:
         """What to hold of each kind: of what floats as much as covers what it uses."""
         bought = [p for number in range(len(self.names)) for p in self._possible(number)]
-        found = [p for p in better(self.estate, [*self._shared(bought), *bought], progress) if p.holding.count]
+        least = self.compared[0].asked.settings.commit_min_saving
+        tried = better(self.estate, [*self._shared(bought), *bought], progress, least)
+        found = [p for p in tried if p.holding.count]
         held = [*(p for p in found if p.rates is None), *self._divided(found)]
-        return {
+        by_kind = {
             kind: tuple(p.holding for p in held if p.kind == number and p.holding.count)
             for number, kind in enumerate(self.names)
         }
+        return JointChoice(by_kind, left_out(self.estate, tried) if least else NOTHING_LEFT_OUT)
 
     def _divided(self, found: Sequence[KindPurchase]) -> Iterator[KindPurchase]:
         """What floats, bought for the kinds in proportion to what they use of it, in whole machines: the last, of the
