@@ -196,6 +196,22 @@ def test_columns_that_only_sound_like_another_use(tmp_path: Path) -> None:
     assert list(found.cores) == pytest.approx(CORES)
 
 
+@pytest.mark.parametrize("named", ["cores,memory", "vCPUs,memory_gib", "cpu_cores,RAM (GB)", "web cpus,mem_gb"])
+def test_where_only_the_time_is_said_memory_is_no_machine(named: str, tmp_path: Path) -> None:
+    path = tmp_path / "use.csv"
+    path.write_text(f"when,{named}\n{iso(0)},4,16\n{iso(1)},5,20\n")
+    found = read_workload(path, options=WorkloadOptions(columns="timestamp=when"))
+    assert isinstance(found, Demand)
+    assert (list(found.cores), list(found.memory)) == ([4, 5], [16, 20])
+
+
+def test_where_only_the_time_is_said_a_sum_is_no_machine(tmp_path: Path) -> None:
+    path = tmp_path / "use.csv"
+    path.write_text(wide().replace("Time", "when").replace("web-2", "total"))
+    with pytest.raises(InputError, match="if it is, give it another name"):
+        read_workload(path, options=WorkloadOptions(series_cores=4, columns="timestamp=when"))
+
+
 def test_machines_whose_samples_are_at_other_seconds_keep_their_use(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("timestamp,cores\n0,1\n60,2\n120,1\n")
     (tmp_path / "b.csv").write_text("timestamp,cores\n30,1\n90,2\n150,1\n")

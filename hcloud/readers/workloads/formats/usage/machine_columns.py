@@ -62,6 +62,21 @@ def machine_columns(source: TraceFile, names: list[str], options: WorkloadOption
             f"{source.name}: line 1: column {shown(twice[0])} appears {names.count(twice[0])} times",
             hint="give each machine a name of its own: its demand would count twice",
         )
+    found = _found(source, names, options)
+    if "timestamp" not in found:
+        raise InputError(
+            f"{source.name}: line 1: column timestamp is missing", hint="name it: --columns timestamp=NAME"
+        )
+    value = next((name for name in VALUES if name in found), None)
+    if value is not None:
+        return _long(source, names, options, found, value)
+    if options.columns and len(found) > 1:
+        raise InputError(f"{source.name}: line 1: column value is missing", hint="name it: --columns value=NAME")
+    return _wide(source, names, options, names.index(found["timestamp"]))
+
+
+def _found(source: TraceFile, names: list[str], options: WorkloadOptions) -> dict[str, str]:
+    """Our columns by what they are called in the file: what ``--columns`` says, else what names say."""
     found = called_columns(options.columns)
     for mine, theirs in found.items():
         if theirs not in names:
@@ -71,25 +86,28 @@ def machine_columns(source: TraceFile, names: list[str], options: WorkloadOption
             )
         if mine not in (*VALUES, "timestamp", "name", "memory"):
             raise InputError(f"{source.name}: columns: {shown(mine)} is no column of series")
-    if found and "timestamp" in names:
+    if not found:
+        return _by_their_units(names) | ({"timestamp": GOOGLE} if names[:1] == [GOOGLE] else {})
+    if "timestamp" in names:
         found = {"timestamp": "timestamp"} | found
-    found = found or _by_their_units(names) | ({"timestamp": GOOGLE} if names[:1] == [GOOGLE] else {})
-    value = next((name for name in VALUES if name in found), None)
-    if "timestamp" not in found:
-        raise InputError(
-            f"{source.name}: line 1: column timestamp is missing", hint="name it: --columns timestamp=NAME"
-        )
-    time = names.index(found["timestamp"])
-    if value is not None:
-        return _long(source, names, options, found, value)
+    if any(name in found for name in VALUES):
+        return found
+    return found | _beside_a_time([name for name in names if name not in found.values()], named="name" in found)
+
+
+def _wide(source: TraceFile, names: list[str], options: WorkloadOptions, time: int) -> MachineColumns:
+    """A column a machine; those of no machine are refused or left out."""
     others = [at for at in range(len(names)) if at != time]
-    named = [at for at in others if _is_no_machine(names[at], alone=len(others) == 1)]
-    odd = [at for at in named if not names[at] or not options.columns]
+    alone = len(others) == 1
+    named = [at for at in others if _is_no_machine(names[at], alone=alone)]
+    odd = [at for at in named if not options.columns or _is_another_use(names[at], alone=alone)]
     kept = [at for at in others if at not in odd]
     if odd and (options.extra_columns == "refuse" or not kept):
+        said = f"say --columns timestamp={shlex.quote(names[time])}: every other column is a machine then"
+        said = "give it another name" if _is_another_use(names[odd[0]], alone=alone) else said
         raise InputError(
             f"{source.name}: line 1: column {shown(names[odd[0]])} is no machine's use of CPUs by its name (if it is, "
-            f"say --columns timestamp={shlex.quote(names[time])}: every other column is a machine then)",
+            f"{said})",
             hint=advice(source, {"extra_columns": "ignore"}, told="leave such columns out") if kept else "",
         )
     unit = _unit([names[at] for at in kept])
@@ -120,8 +138,20 @@ def _by_their_units(names: list[str]) -> dict[str, str]:
     """The columns by their names; beside a machine's name also the one of which the name says that it has vCPUs, else
     percent, and the one of memory in use, in a unit."""
     found = meant(names, SERIES)
-    if "name" not in found:
-        return found
+    return _with_units(names, found) if "name" in found else found
+
+
+def _beside_a_time(names: list[str], *, named: bool) -> dict[str, str]:
+    """The columns beside those that ``--columns`` says, which names no values: those of one series, or of rows that
+    name their machine; nothing where one may be a machine's own."""
+    found = _with_units(names, meant(names, SERIES))
+    others = [name for name in names if name not in found.values()]
+    is_one = named or "name" in found or all(_is_no_machine(name, alone=False) for name in others)
+    return found if is_one and any(value in found for value in VALUES) else {}
+
+
+def _with_units(names: list[str], found: dict[str, str]) -> dict[str, str]:
+    """Those too whose names say what they hold, where one alone does."""
     kinds = {
         "memory": [name for name in names if "memory" in meant([name], JOBS) and not _NOT_IN_USE.search(spelt(name))]
     }
@@ -134,8 +164,13 @@ def _by_their_units(names: list[str]) -> dict[str, str]:
 
 def _is_no_machine(name: str, *, alone: bool) -> bool:
     """Whether a column holds another use than of CPUs, or the sum or mean of the columns beside it."""
+    return _is_another_use(name, alone=alone) or _OTHER_USE.search(_words(name)) is not None
+
+
+def _is_another_use(name: str, *, alone: bool) -> bool:
+    """Whether the whole name says so: no machine is called that."""
     of_all = not alone and _OF_ALL.fullmatch(plain(name)) is not None
-    return not name or of_all or _OTHER_USE.search(_words(name)) is not None
+    return not name or of_all or not _OTHER_USE.sub("", _words(plain(name))).strip()
 
 
 def _unit(names: list[str]) -> str:
