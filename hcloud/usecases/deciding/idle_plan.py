@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from hcloud.catalog.book import PriceBook
-from hcloud.model.catalog import InstanceType, OfferKey, PurchaseOption
+from hcloud.model.catalog import OfferKey, PurchaseOption
 from hcloud.model.workload import Demand, Jobs, Workload
 from hcloud.planning.decide import FleetDecision, Given, decide
 from hcloud.planning.fleets.fleet import vcpus_held
@@ -212,12 +212,8 @@ def _fleet_of(decision: FleetDecision, owned: tuple[Owned, ...]) -> PlannedFleet
         key = decision.types[0].on_demand.key
         return PlannedFleet(key, None, 0, WITH_RESERVE, rented=rented)
     key = max(vcpus, key=lambda one: (vcpus[one], str(one)))
-    size = _shape_of(key, lots).vcpus
+    size = next(shape.vcpus for one, shape, _ in lots if one == key)
     on_demand = replace(
         key, option=PurchaseOption.ON_DEMAND, term_years=0, payment=decision.types[0].on_demand.key.payment
     )
     return PlannedFleet(on_demand, key, int(sum(vcpus.values()) / size), WITH_RESERVE, rented=rented)
-
-
-def _shape_of(key: OfferKey, lots: list[tuple[OfferKey, InstanceType, Decimal]]) -> InstanceType:
-    return next(shape for one, shape, _ in lots if one == key)

@@ -61,7 +61,10 @@ def fetch(request: FetchRequest, run: FetchRun) -> Fetched:
 
     Raises DeniedError with the missing permission, EvidenceError where there is nothing to write.
     """
-    _check_out(request)
+    check_form(request.out, "what is fetched", ".csv")
+    check_place(request.out, "what is fetched")
+    if request.out.exists() and not request.force:
+        raise InputError(f"{request.out} already exists", hint="choose another name, or overwrite it with --force")
     patience = Patience(SystemClock(), LIMITS, run.stop, partial(_told, run.progress))
     history = open_history(request.settings, patience.ask)
     window, notes = sampling_window(request.now, request.since_seconds, history.retention)
@@ -104,13 +107,6 @@ def sampling_window(now: datetime, since: int, retention: Retention) -> tuple[Sa
     start = end - since
     start += -start % (DAY if since >= 2 * DAY else HOUR)
     return SamplingWindow(start, end, seconds), notes
-
-
-def _check_out(request: FetchRequest) -> None:
-    check_form(request.out, "what is fetched", ".csv")
-    check_place(request.out, "what is fetched")
-    if request.out.exists() and not request.force:
-        raise InputError(f"{request.out} already exists", hint="choose another name, or overwrite it with --force")
 
 
 def _listed(

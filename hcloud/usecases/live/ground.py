@@ -146,7 +146,9 @@ class LiveGround:
             found = [replace(slot, hourly=self.price(slot.instance_type)) for slot in slots_of(plan, self.place)]
         else:
             raise UsageError("the plan has no machines", hint="a plan, or section fleet of hcloud.yaml")
-        _check_addresses(found)
+        for address, count in Counter(slot.address for slot in found).items():
+            if count > 1:
+                raise UsageError(f"fleet: two entries have the address {address!r}", hint="give each a name of its own")
         types = sorted({slot.instance_type for slot in found if not slot.zones})
         return in_zones(found, {t: config.live.zones or self.zones(t) for t in types})
 
@@ -245,12 +247,6 @@ class LiveGround:
         if key not in self.book.offers:
             check_regions(market_of(self.loaded, self.place), self.book)
         return self.book.offer(key).hourly
-
-
-def _check_addresses(slots: Sequence[Slot]) -> None:
-    for address, count in Counter(slot.address for slot in slots).items():
-        if count > 1:
-            raise UsageError(f"fleet: two entries have the address {address!r}", hint="give each a name of its own")
 
 
 @contextmanager

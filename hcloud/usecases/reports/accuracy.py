@@ -76,7 +76,9 @@ def estimates_of(journal: JournalContents, kernels: Kernels) -> Estimates:
         if decision.action is DecisionAction.LAUNCH and decision.instance is not None:
             if PurchaseOption.SPOT not in decision.place:
                 offered[decision.instance] = situation.offered / SCALE
-            _add(waits[_LAUNCHED], _spin_up(journal, decision), arrival, journey)
+            kind = decision.place.rpartition(" ")[2]
+            starts = next((t.spin_up for t in journal.setup.types if t.name == kind), math.inf)
+            _add(waits[_LAUNCHED], starts, arrival, journey)
         elif decision.action is DecisionAction.QUEUE:
             _add(waits[_QUEUED], situation.wait, arrival, journey)
     told = {f"wait of {counted(len(p.values), 'job')} {kind}": p for kind, p in waits.items() if p.values}
@@ -102,11 +104,6 @@ def _add(pairs: _Pairs, expected: float, arrival: Arrival, journey: Journey) -> 
     """Only where there was an estimate, and where the job has begun."""
     if journey.began is not None and math.isfinite(expected):
         pairs.values.append((expected, max(journey.began - arrival.at, 0.0)))
-
-
-def _spin_up(journal: JournalContents, decision: Decision) -> float:
-    name = decision.place.rpartition(" ")[2]
-    return next((t.spin_up for t in journal.setup.types if t.name == name), math.inf)
 
 
 def _took(journeys: Sequence[Journey]) -> _Pairs:

@@ -30,7 +30,7 @@ def show_profile(profile: Profile, terminal: Terminal) -> None:
     reasons = [(r, profile.unmeasurable[r]) for r in RESOURCES if r in profile.unmeasurable]
     if reasons:
         terminal.show("", Text(NOT_HERE, style="bold"), *(_reason(r, why, width) for r, why in reasons))
-    if gaps := _gaps(profile):
+    if gaps := [n for n in profile.notes if n.partition(": ")[2].startswith(_GAPS) or n.startswith(_GAPS)]:
         terminal.show("", Text(NOT_YET, style="bold"), *(hanging(note, width, "  ") for note in gaps))
     terminal.show("", _performance(profile))
     failed = [(c, f.why) for columns in profile.failures.values() for c, f in columns.items()]
@@ -71,11 +71,6 @@ def bar(score: float) -> str:
     eighths = round(score / FULL * BAR * 8)
     whole, part = divmod(eighths, 8)
     return ("█" * whole + (_EIGHTHS[part] if part else "")).ljust(BAR)
-
-
-def _gaps(profile: Profile) -> list[str]:
-    """What a run says of numbers that it did not get, or that mean something else than usual."""
-    return [note for note in profile.notes if note.partition(": ")[2].startswith(_GAPS) or note.startswith(_GAPS)]
 
 
 def _reason(resource: str, why: str, width: int) -> Text:
