@@ -125,7 +125,7 @@ def plan(
         regions=tuple(region or ()),
         families=tuple(family or ()),
         vcpus=vcpus,
-        divisible=None if divisible is None else divisible.value,
+        divisible=divisible,
         horizon=horizon,
         regret_quantile=regret_quantile,
         seed=seed,

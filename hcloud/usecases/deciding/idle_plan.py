@@ -142,7 +142,8 @@ class _Plays(NamedTuple):
             told = found if at == 0 else self.beside(fleet, use)
             made = self.decided(self.quick, told, vcpus=self.bought(fleet))
             tried[count] = _cost(made)
-            if _holds(_fleet_of(made, self.asked.owned), fleet):
+            buys = _fleet_of(made, self.asked.owned)
+            if (buys.on_demand, buys.servers) == (fleet.on_demand, fleet.servers):
                 held[count] = made, told
             count = first.servers if at == 0 and first.servers not in tried else next_reserve(tried)
         best = min(held.values(), key=lambda one: _cost(one[0]), default=None)
@@ -161,11 +162,6 @@ class _Plays(NamedTuple):
         ladders = self.without.ladders.values()
         shapes = [*(c.shape for ladder in ladders for c in ladder), *(o.shape for o in self.asked.owned)]
         return next(int(s.vcpus) for s in shapes if s.name == fleet.on_demand.instance_type)
-
-
-def _holds(made: PlannedFleet, wanted: PlannedFleet) -> bool:
-    """Whether a fleet has the reserve that was played."""
-    return (made.on_demand, made.servers) == (wanted.on_demand, wanted.servers)
 
 
 def next_reserve(tried: Mapping[int, Decimal]) -> int | None:

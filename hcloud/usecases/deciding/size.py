@@ -17,7 +17,6 @@ from hcloud.planning.fleets.candidates import find_candidates
 from hcloud.planning.forecasting.needs import ApplicationNeed, need_of
 from hcloud.planning.forecasting.targeted import (
     RUNS,
-    FreeServer,
     ServerShare,
     SizedApp,
     SizedTarget,
@@ -78,7 +77,8 @@ def size_app(request: SizeRequest, loaded: Loaded, at: datetime) -> SizedApp:
         if servers is None:
             sized, market = _rented(app, need, loaded, at)
         else:
-            sized = _free(app, need, servers, profile.kind)
+            section = "service" if profile.kind is JobKind.SERVICE else "batch"
+            sized = size_free(app.target, need, servers, load_cloud(STUDY_CLOUD).number(section, "sensitivity"))
     except EvidenceError as error:
         raise EvidenceError(str(error), hint=_with_probe(error.hint, estimate)) from None
     unit = RUNS if need.by_runs else profile.metric.unit
@@ -113,8 +113,3 @@ def _sold(families: set[str], loaded: Loaded, today: date) -> tuple[str, ...]:
     book, _ = open_prices(loaded, today)
     provider = loaded.config.settings().markets[0].provider
     return tuple(sorted(families & {shape.family for (by, _), shape in book.types.items() if by == provider}))
-
-
-def _free(app: TargetedApp, need: ApplicationNeed, servers: tuple[FreeServer, ...], kind: JobKind) -> SizedTarget:
-    section = "service" if kind is JobKind.SERVICE else "batch"
-    return size_free(app.target, need, servers, load_cloud(STUDY_CLOUD).number(section, "sensitivity"))

@@ -79,7 +79,9 @@ def fetch(request: FetchRequest, run: FetchRun) -> Fetched:
     except StoppedError as error:
         kept = f"; what was fetched is kept in {record.path}: run the same command again" if record.done else ""
         raise StoppedError(f"{error}{kept}") from error
-    rows = added_up(list(record.done.values()), billed, record.window, _shapes(request.settings.cloud))
+    cloud, types = CLOUDS[request.settings.cloud].name, open_book().types
+    vcpus = {name: float(shape.vcpus) for (by, name), shape in types.items() if by == cloud}
+    rows = added_up(list(record.done.values()), billed, record.window, vcpus.get)
     if not rows.lines:
         raise EvidenceError(
             f"no machine of {request.settings.cloud} has a sample of its CPU in {', '.join(left)} since "
@@ -143,12 +145,6 @@ def _sampled(history: MachineHistory, found: Sequence[MeasuredMachine], record: 
 def _told(progress: Progress, text: str, *, at_once: bool = False) -> None:
     """What somebody who waits says, as a step that leads nowhere."""
     progress(ProgressStep(text, at_once=at_once))
-
-
-def _shapes(cloud: str) -> Callable[[str], float | None]:
-    """The vCPUs of a type by the price book, None for one that it does not know."""
-    types = {name: float(shape.vcpus) for (by, name), shape in open_book().types.items() if by == CLOUDS[cloud].name}
-    return types.get
 
 
 def _unknown(retention: Retention, billed: BillingAnswer, rows: FetchedRows) -> list[str]:

@@ -266,7 +266,8 @@ def opened(
     local = directory if where.state or "://" in directory else str(loaded.base / directory)
     store = open_store(local)
     today = at.date()
-    settings = _settings(loaded, place, today) if selection != LOCAL else _own_machine(local)
+    own = {"directory": str(_beside(local) / LOCAL_DIRECTORY)}
+    settings = _settings(loaded, place, today) if selection != LOCAL else CloudSettings(LOCAL, LOCAL, options=own)
     if not selection.startswith(FAKE):
         clock = SystemClock()
         tell, stops = LateTell(clock, note), list[Stop]()
@@ -315,10 +316,6 @@ def place_of(loaded: Loaded, selection: str) -> CloudRegion:
     market = markets.get(provider, MarketSection(provider=provider))
     region = loaded.config.live.region or (market.regions or (CLOUDS[provider].home_region,))[0]
     return CloudRegion(provider, region)
-
-
-def _own_machine(state: str) -> CloudSettings:
-    return CloudSettings(LOCAL, LOCAL, options={"directory": str(_beside(state) / LOCAL_DIRECTORY)})
 
 
 def _beside(state: str) -> Path:

@@ -85,7 +85,8 @@ def estimates_of(journal: JournalContents, kernels: Kernels) -> Estimates:
     told |= {f"run of {counted(len(p.values), 'job')} {_TOOK}": p for p in (_took(journeys),) if p.values}
     if (machines := _machines(journal, offered)).values:
         told[f"quality of {counted(len(machines.values), 'launched machine')}"] = machines
-    notes = tuple(f"{name}: mean absolute error {_said(p)}" for name, p in told.items())
+    errors = {n: f"{p.error:,.1f} s" if p.unit == "s" else f"{100 * p.error:.1f} points" for n, p in told.items()}
+    notes = tuple(f"{name}: mean absolute error {error}" for name, error in errors.items())
     return Estimates(tuple(p.figure(name) for name, p in told.items()), notes)
 
 
@@ -116,10 +117,6 @@ def _machines(journal: JournalContents, offered: dict[int, float]) -> _Pairs:
     probes = [e for e in journal.events if isinstance(e, Quality)]
     first = {p.instance: p.score for p in reversed(probes)}
     return _Pairs("share", [(offered[number], score) for number, score in sorted(first.items()) if number in offered])
-
-
-def _said(pairs: _Pairs) -> str:
-    return f"{pairs.error:,.1f} s" if pairs.unit == "s" else f"{100 * pairs.error:.1f} points"
 
 
 def _exactly(value: float) -> Decimal:

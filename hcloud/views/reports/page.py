@@ -30,14 +30,11 @@ def report_page(report: Report, sections: Sequence[PageSection]) -> Page:
     picture = [PageSection("Effective cost by day", figures=tuple(drawn))] if drawn else []
     title = f"{SOURCES[report.source]} {report.name}"
     rest = [PageSection(s.heading, s.words[1:], s.figures, s.tables, s.notes, s.points) for s in sections]
-    foot = () if report.price_day is None else (f"oldest price of {report.price_day}",)
-    return Page(title[:1].upper() + title[1:], _lead(report), (*picture, *rest), _key_figures(report), foot)
-
-
-def _lead(report: Report) -> tuple[str, ...]:
     found = savings(report.charges)
     less = "" if found.rate is None else f", {percent(found.rate)} below list price"
-    return (f"{money(report.costs.effective)}{less}",)
+    lead = (f"{money(report.costs.effective)}{less}",)
+    foot = () if report.price_day is None else (f"oldest price of {report.price_day}",)
+    return Page(title[:1].upper() + title[1:], lead, (*picture, *rest), _key_figures(report), foot)
 
 
 def _key_figures(report: Report) -> tuple[KeyFigure, ...]:
