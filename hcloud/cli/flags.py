@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -37,15 +36,8 @@ Watchings = Annotated[
 Audit = Annotated[bool, typer.Option("--audit", help="Rank each chosen server among all that had room (slower).")]
 
 
-class Switch(StrEnum):
-    """Whether something is there."""
-
-    ON = "on"
-    OFF = "off"
-
-
 Interference = Annotated[
-    Switch, typer.Option(help="Whether jobs on one server slow each other down; off is also faster.")
+    Literal["on", "off"], typer.Option(help="Whether jobs on one server slow each other down; off is also faster.")
 ]
 Configuration = Annotated[
     Path | None, typer.Option("--file", "-f", "-c", help="Configuration file (default: ./hcloud.yaml).")
@@ -112,16 +104,9 @@ WhichCloud = Annotated[
 ]
 
 
-class Splitting(StrEnum):
-    """Which jobs may be split over several machines."""
-
-    ALL = "all"
-    SERVICES = "services"
-    NONE = "none"
-
-
 Divisible = Annotated[
-    Splitting | None, typer.Option(help="Jobs that may run on several machines: all, services, none.")
+    Literal["all", "services", "none"] | None,
+    typer.Option(help="Jobs that may run on several machines: all, services, none."),
 ]
 Now = Annotated[str | None, typer.Option(help="Use this as the current time (ISO 8601), for reproducible output.")]
 

@@ -74,13 +74,16 @@ def explain(
 def _explain_plan(terminal: Terminal, path: Path, address: str | None, shown: PagePrinted, *, full: bool) -> None:
     from hcloud.cli.deciding.page import html_of
     from hcloud.store.plan_file import EXPLAINED, explanation_schema, load_plan, plan_document
+    from hcloud.store.purchase_file import load_purchase_plan
     from hcloud.views.deciding.plan import explained, markdown_explanation, show_explanation
     from hcloud.views.document import stored_content
     from hcloud.views.explanations import explanation
+    from hcloud.views.explanations.commitment import explain_purchases
     from hcloud.views.explanations.plan import explain_plan
 
     if _is_purchase(path):
-        _explain_purchases(terminal, path, shown)
+        purchases = load_purchase_plan(path)
+        _tell(terminal, explain_purchases(purchases), shown, (purchases.generated_at, None))
         return
     stored = load_plan(path)
     lines, refused = explained(stored, address)
@@ -139,14 +142,6 @@ def _is_purchase(path: Path) -> bool:
     from hcloud.store.files.looked_at import sort_at
 
     return sort_at(path) == "a purchase plan"
-
-
-def _explain_purchases(terminal: Terminal, path: Path, shown: PagePrinted) -> None:
-    from hcloud.store.purchase_file import load_purchase_plan
-    from hcloud.views.explanations.commitment import explain_purchases
-
-    stored = load_purchase_plan(path)
-    _tell(terminal, explain_purchases(stored), shown, (stored.generated_at, None))
 
 
 def _explain_job(terminal: Terminal, journal: Path, job: str, shown: PagePrinted, *, full: bool) -> None:

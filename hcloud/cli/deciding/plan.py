@@ -111,6 +111,7 @@ def plan(
     With --cloud the plan is compared with the running machines, and the changes of 'hcloud apply' are shown.
     """
     from hcloud.readers.configuration.config import load_config
+    from hcloud.readers.workloads.commands import commands_apart
     from hcloud.usecases.workloads.bills import KIND, is_bill_named
     from hcloud.usecases.workloads.sources import Flags, with_flags
 
@@ -124,7 +125,7 @@ def plan(
         regions=tuple(region or ()),
         families=tuple(family or ()),
         vcpus=vcpus,
-        divisible=None if divisible is None else divisible.value,
+        divisible=divisible,
         horizon=horizon,
         regret_quantile=regret_quantile,
         seed=seed,
@@ -165,7 +166,8 @@ def plan(
                 terminal.note(f"{assumption.key} = {assumption.value}: {assumption.why}")
         _save(made, out, picture, terminal)
         _print(made, shown, terminal, frontier=frontier)
-        _tell_apart(parts, terminal)
+        for command in commands_apart(parts):
+            terminal.say(command, wrong=True)  # each on a line of its own, to be copied
     if made is not None and made.operation is not None and made.operation.is_missed:
         raise typer.Exit(DeniedByGuardError.exit_code)
     if detailed_exitcode and ((made and made.purchases) or (changes and not changes.is_settled)):
@@ -195,14 +197,6 @@ def _planned(
     with opened(loaded, CloudSelection(cloud, state), at, told[1]) as here:
         planned = plan_live(here, at, told[0], idle)
         return planned.plan, planned.changes, ()
-
-
-def _tell_apart(parts: tuple[tuple[str, ...], ...], terminal: Terminal) -> None:
-    """The commands that plan each part of the jobs by itself, each on a line of its own to be copied."""
-    from hcloud.readers.workloads.commands import commands_apart
-
-    for command in commands_apart(parts):
-        terminal.say(command, wrong=True)
 
 
 def _tell_bill_plan(made: BillPlan, shown: PagePrinted, out: Path | None, terminal: Terminal) -> None:

@@ -120,7 +120,7 @@ def plan(
         providers=(provider_named(provider),) if provider else (),
         regions=(region,) if region else (),
         families=tuple(family or ()),
-        divisible=None if divisible is None else divisible.value,
+        divisible=divisible,
     )
     loaded = with_flags(load_config(file), flags)
     check_picture(picture)

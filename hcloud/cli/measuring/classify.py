@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -18,13 +17,6 @@ ABSTAINED = 9
 app = Verb()
 
 
-class SolverName(StrEnum):
-    """How a row is completed."""
-
-    RIDGE = "ridge"
-    SGD = "sgd"
-
-
 @app.command()
 def classify(
     ctx: typer.Context,
@@ -34,7 +26,7 @@ def classify(
     ] = None,
     profiles: Annotated[Path | None, typer.Option(help="The folder to find names in.")] = None,
     corpus: Corpus = "bundled",
-    solver: Annotated[SolverName, typer.Option(help="Closed form, or the published iteration.")] = SolverName.RIDGE,
+    solver: Annotated[Literal["ridge", "sgd"], typer.Option(help="Closed form, or the published iteration.")] = "ridge",
     aspect: Annotated[
         list[str] | None, typer.Option(help="scale_up, scale_out, types, tolerated or caused; may be repeated.")
     ] = None,

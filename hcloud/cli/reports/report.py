@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -15,6 +14,7 @@ from hcloud.cli.flags import CloudState, Configuration, OneMarket, OneRegion, Wh
 from hcloud.cli.groups import FormAndTime, Verb
 from hcloud.cli.main import session
 from hcloud.cli.reports.report_quality import accuracy, quality, tell_report
+from hcloud.planning.reports.report import Dimension
 from hcloud.usecases.reports.span import span_of_flags
 
 if TYPE_CHECKING:
@@ -26,16 +26,6 @@ if TYPE_CHECKING:
     from hcloud.views.page.parts import PageSection
 
 app = Verb("Costs, savings and the utilisation of commitments: of a plan, a journal or the running machines")
-
-
-class By(StrEnum):
-    """What costs are grouped by."""
-
-    APP = "app"
-    TEAM = "team"
-    TYPE = "type"
-    OPTION = "option"
-    DAY = "day"
 
 
 SourceFile = Annotated[Path | None, typer.Argument(help="A plan file or a journal (default: the machines rented now).")]
@@ -82,7 +72,9 @@ def cost(
     ctx: typer.Context,
     *,
     source: SourceFile = None,
-    by: Annotated[list[By] | None, typer.Option("--by", help="Group by these (default: app and option).")] = None,
+    by: Annotated[
+        list[Dimension] | None, typer.Option("--by", help="Group by these (default: app and option).")
+    ] = None,
     flags: ReportFlags,
     team_tag: TeamTag = None,
     shown: ReportPrinted,
@@ -91,11 +83,10 @@ def cost(
 
     Effective cost spreads commitments over the usage that they cover.
     """
-    from hcloud.planning.reports.report import Dimension
     from hcloud.views.reports.documents import cost_csv, cost_document
     from hcloud.views.reports.report import cost_sections
 
-    dimensions = [Dimension(one) for one in dict.fromkeys(by or (By.APP, By.OPTION))]
+    dimensions = [*dict.fromkeys(by or (Dimension.APP, Dimension.OPTION))]
     report = _reported(ctx, source, flags, shown.at, team_tag)
     document = partial(cost_document, report, dimensions, shown.at)
     _print(ctx, report, cost_sections(report, dimensions), shown, (document, partial(cost_csv, report, dimensions)))

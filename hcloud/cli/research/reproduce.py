@@ -37,14 +37,16 @@ def reproduce(
     from hcloud.research import page as view
     from hcloud.research.reproduce import SEEDS, chosen_studies, open_bench
     from hcloud.research.reproduce import reproduce as run_studies
+    from hcloud.store.files.looked_at import check_target
 
     terminal = session(ctx).terminal
     keys = chosen_studies(system, study or ())
     if study and not check:
         raise UsageError("--study goes with --check: a page holds every study")
     committed = _page(out) if check else ""
-    if not check:
-        _made_ready(out)
+    if not check:  # a folder that cannot be written to is refused before the studies, which take long
+        out.mkdir(parents=True, exist_ok=True)
+        check_target(out / PAGE, "a page", lambda _: True, ".md")
     used = seeds or view.seeds_of(committed) or SEEDS
     tell_first_use(terminal)
     with terminal.progress("reproducing", 1.0) as advance:
@@ -59,14 +61,6 @@ def reproduce(
     save_pictures([picture for report in reports for picture in report.pictures], out / view.PICTURES)
     write_shown(out / PAGE, view.page(reports, used))
     terminal.note(f"written to {out / PAGE}")
-
-
-def _made_ready(folder: Path) -> None:
-    """Refuse a folder that cannot be written to before the studies, which take long."""
-    from hcloud.store.files.looked_at import check_target
-
-    folder.mkdir(parents=True, exist_ok=True)
-    check_target(folder / PAGE, "a page", lambda _: True, ".md")
 
 
 def _page(folder: Path) -> str:

@@ -31,7 +31,6 @@ from hcloud.cli.flags import (
     Profiles,
     Sizings,
     Strategies,
-    Switch,
     TraceColumns,
     TraceDecimal,
     TraceFormat,
@@ -138,7 +137,7 @@ class SimulationFlags:
     unprofiled: Unprofiled = False
     drop_unplaceable: DropUnplaceable = False
     audit: Audit = False
-    interference: Interference = Switch.ON
+    interference: Interference = "on"
     size_for: Annotated[
         float | None, typer.Option(help="Also find the reserve with which this share of jobs keeps 95%: 0.95.")
     ] = None
@@ -219,7 +218,7 @@ class SimulationFlags:
 
     @property
     def _felt(self) -> bool:
-        return self.interference is Switch.ON
+        return self.interference == "on"
 
     def _planned(self, plan: Path, at: datetime) -> OpenedPlan:
         """The very fleet and workload of a plan file; UsageError for flags that say otherwise."""
@@ -246,7 +245,7 @@ class SimulationFlags:
             regions=(self.region,) if self.region else (),
             families=tuple(self.family or ()),
             vcpus=self.vcpus,
-            divisible=None if self.divisible is None else self.divisible.value,
+            divisible=self.divisible,
             seed=self.seed,
             profiles=self.profiles,
         )

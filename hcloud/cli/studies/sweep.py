@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -19,7 +18,6 @@ from hcloud.cli.flags import (
     Interference,
     Picture,
     Placements,
-    Switch,
     TraceColumns,
     TraceDecimal,
     TraceFormat,
@@ -50,13 +48,6 @@ EPILOG = (
 app = Verb()
 
 
-class EngineName(StrEnum):
-    """Where to run."""
-
-    LOCAL = "local"
-    DASK = "dask"
-
-
 @app.command(epilog=EPILOG)
 def sweep(
     ctx: typer.Context,
@@ -84,7 +75,7 @@ def sweep(
     family: Annotated[list[str] | None, typer.Option(help="Family pattern or instance type; may be repeated.")] = None,
     divisible: Divisible = None,
     cloud: CloudModel = None,
-    interference: Interference = Switch.ON,
+    interference: Interference = "on",
     drop_unplaceable: DropUnplaceable = False,
     seeds: Annotated[int, typer.Option(min=1, max=1000, help="Seeds per point, for intervals.")] = 1,
     seed: FirstSeed = None,
@@ -92,7 +83,7 @@ def sweep(
     csv: Annotated[Path | None, typer.Option(help="Also write all figures to this CSV file.")] = None,
     picture: Picture = None,
     workers: Annotated[int, typer.Option(min=0, max=1024, help="Processes; 0 is one for each core.")] = 0,
-    engine: Annotated[EngineName, typer.Option(help="Where to run.")] = EngineName.LOCAL,
+    engine: Annotated[Literal["local", "dask"], typer.Option(help="Where to run.")] = "local",
     scheduler: Annotated[str, typer.Option(help="Address of a Dask scheduler, for --engine dask.")] = "",
     shown: Printed,
 ) -> None:
@@ -110,7 +101,7 @@ def sweep(
     from hcloud.views.studies.documents import SweepDocument
 
     terminal, at = session(ctx).terminal, shown.at
-    if scheduler and engine is not EngineName.DASK:
+    if scheduler and engine != "dask":
         raise UsageError("--scheduler goes with --engine dask")
     check_picture(picture)
     if csv is not None:
@@ -127,7 +118,7 @@ def sweep(
         sold_by,
         tuple(region or ()),
         tuple(family or ()),
-        divisible=None if divisible is None else divisible.value,
+        divisible=divisible,
         seed=seed,
     )
     names = tuple(name.strip() for name in (strategy or "").split(",") if name.strip())
@@ -135,7 +126,7 @@ def sweep(
     waits = tuple(name for names in admission or () for name in names.split(","))
     loaded, sized = load_config(file), not any(axis.startswith("pool=") for axis in vary or ())
     found = as_the_journal_says(loaded, flags, cloud, sized=sized)
-    felt = interference is Switch.ON
+    felt = interference == "on"
     asked = SimulationRequest(cloud, drop_unplaceable=drop_unplaceable, interference=felt, servers_of=found.servers_of)
     for note in found.notes:
         terminal.note(note)

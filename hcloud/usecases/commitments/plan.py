@@ -162,11 +162,6 @@ def _check_queues(needs: tuple[CommitmentNeed, ...]) -> None:
         )
 
 
-def plan_digest(plan: Plan) -> str:
-    """sha256 over a plan's document: what purchases were made for."""
-    return hashlib.sha256(json.dumps(plan_document(plan), sort_keys=True).encode()).hexdigest()
-
-
 def check_age(plan: Plan, section: CommitmentsSection, at: datetime) -> None:
     """Refuse a plan that is too old (or from the future), or was made with prices that are."""
     age = at - plan.generated_at
@@ -208,7 +203,7 @@ def _basis(plan: Plan, ground: CommitGround, scope: Scope, at: datetime, *, begu
     return PurchaseBasis(
         lineage=lineage,
         scope=scope,
-        plan=plan_digest(plan),
+        plan=hashlib.sha256(json.dumps(plan_document(plan), sort_keys=True).encode()).hexdigest(),
         at=at,
         valid_for=timedelta(seconds=ground.loaded.config.commitments.valid_for),
         recorded=ground.live.history().recorded_beside(""),

@@ -130,6 +130,12 @@ def _retention(plan: Plan) -> int | None:
     return None if seconds is None else round(seconds)
 
 
+def _name(pool: Object) -> str:
+    metadata = pool["metadata"]
+    assert isinstance(metadata, dict)
+    return str(metadata["name"])
+
+
 def _pool(  # noqa: PLR0913
     name: str,
     weight: int,
@@ -152,7 +158,8 @@ def _pool(  # noqa: PLR0913
     }
     if disruption is not None:
         spec["disruption"] = disruption
-    return {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": _label(name)}, "spec": spec}
+    label = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+    return {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": label}, "spec": spec}
 
 
 def _overlay(pools: Sequence[str]) -> Object:
@@ -167,13 +174,3 @@ def _overlay(pools: Sequence[str]) -> Object:
 
 def _in(key: str, values: Sequence[str]) -> Object:
     return {"key": key, "operator": "In", "values": list(values)}
-
-
-def _label(name: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
-
-
-def _name(pool: Object) -> str:
-    metadata = pool["metadata"]
-    assert isinstance(metadata, dict)
-    return str(metadata["name"])

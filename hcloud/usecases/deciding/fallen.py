@@ -30,6 +30,7 @@ def since_it_fell(
             hint=f"if it comes back, --window {whole} plans from the whole trace",
         )
     since = restricted(workload, AskedWindow(text, last=float(fall.seconds)))
+    assert since.window is not None
     section = loaded.config.workload.model_copy(update={"window": text})
     config = loaded.config.model_copy(update={"workload": section})
     unknown = "" if fall.seconds > WEEK else "; so short a time cannot show whether it falls further or comes back"
@@ -37,7 +38,8 @@ def since_it_fell(
         f"demand fell: the last {text} used {fall.share:.0%} of {fall.than}, so the plan is made from these {text}"
         f" alone{unknown}. {_unless(since, demand, fall)} planning.shrunk: 0 to plan from the whole trace"
     )
-    return replace(loaded, config=config), _as_fallen(since), (said,)
+    fallen = replace(since, window=replace(since.window, rule=WindowRule.FALLEN))
+    return replace(loaded, config=config), fallen, (said,)
 
 
 def _unless(since: Jobs | Demand, demand: Demand, fall: DemandFall) -> str:
@@ -47,8 +49,3 @@ def _unless(since: Jobs | Demand, demand: Demand, fall: DemandFall) -> str:
     if fall.seconds >= WEEK and len(demand) * demand.step_seconds <= YEAR:
         return "A trace of a year or less cannot tell a fall from a low season: if it is one, set"
     return "Set"
-
-
-def _as_fallen(workload: Jobs | Demand) -> Jobs | Demand:
-    assert workload.window is not None
-    return replace(workload, window=replace(workload.window, rule=WindowRule.FALLEN))

@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from hcloud.catalog.book import PriceBook
-from hcloud.model.catalog import InstanceType, OfferKey, PurchaseOption
+from hcloud.model.catalog import OfferKey, PurchaseOption
 from hcloud.model.workload import Demand, Jobs, Workload
 from hcloud.planning.decide import FleetDecision, Given, decide
 from hcloud.planning.fleets.fleet import vcpus_held
@@ -142,7 +142,8 @@ class _Plays(NamedTuple):
             told = found if at == 0 else self.beside(fleet, use)
             made = self.decided(self.quick, told, vcpus=self.bought(fleet))
             tried[count] = _cost(made)
-            if _holds(_fleet_of(made, self.asked.owned), fleet):
+            buys = _fleet_of(made, self.asked.owned)
+            if (buys.on_demand, buys.servers) == (fleet.on_demand, fleet.servers):
                 held[count] = made, told
             count = first.servers if at == 0 and first.servers not in tried else next_reserve(tried)
         best = min(held.values(), key=lambda one: _cost(one[0]), default=None)
@@ -161,11 +162,6 @@ class _Plays(NamedTuple):
         ladders = self.without.ladders.values()
         shapes = [*(c.shape for ladder in ladders for c in ladder), *(o.shape for o in self.asked.owned)]
         return next(int(s.vcpus) for s in shapes if s.name == fleet.on_demand.instance_type)
-
-
-def _holds(made: PlannedFleet, wanted: PlannedFleet) -> bool:
-    """Whether a fleet has the reserve that was played."""
-    return (made.on_demand, made.servers) == (wanted.on_demand, wanted.servers)
 
 
 def next_reserve(tried: Mapping[int, Decimal]) -> int | None:
@@ -212,12 +208,8 @@ def _fleet_of(decision: FleetDecision, owned: tuple[Owned, ...]) -> PlannedFleet
         key = decision.types[0].on_demand.key
         return PlannedFleet(key, None, 0, WITH_RESERVE, rented=rented)
     key = max(vcpus, key=lambda one: (vcpus[one], str(one)))
-    size = _shape_of(key, lots).vcpus
+    size = next(shape.vcpus for one, shape, _ in lots if one == key)
     on_demand = replace(
         key, option=PurchaseOption.ON_DEMAND, term_years=0, payment=decision.types[0].on_demand.key.payment
     )
     return PlannedFleet(on_demand, key, int(sum(vcpus.values()) / size), WITH_RESERVE, rented=rented)
-
-
-def _shape_of(key: OfferKey, lots: list[tuple[OfferKey, InstanceType, Decimal]]) -> InstanceType:
-    return next(shape for one, shape, _ in lots if one == key)

@@ -170,11 +170,6 @@ def _held(owned: Sequence[Owned], study: Study) -> OwnedServers:
     return OwnedServers(int(vcpus / large.vcpus), hourly)
 
 
-def _baseline(held: OwnedServers) -> StrategyCandidate:
-    """What to compare with: whole servers rented for everything, or for what the owned ones do not hold."""
-    return StrategyCandidate(load_strategy("HF" if held.servers else "OdF"), held.servers, BASELINE)
-
-
 def _candidates(
     study: Study, strategies: Sequence[Strategy], decision: FleetDecision, held: OwnedServers
 ) -> list[StrategyCandidate]:
@@ -234,7 +229,8 @@ class _Runs:
 
     def baseline(self, chosen: OperatingPoint) -> OperatingPoint:
         """What a chosen point is compared with: as it was simulated among the points, else at the seeds of that one."""
-        wanted = _baseline(self.held)
+        rents = load_strategy("HF" if self.held.servers else "OdF")  # whole servers, for all that the owned do not hold
+        wanted = StrategyCandidate(rents, self.held.servers, BASELINE)
         alike = (c for c in self.made if (c.strategy.name, c.reserve) == (wanted.strategy.name, wanted.reserve))
         if (found := next(alike, None)) is None:
             self.add([wanted], range(self.study.seed, self.study.seed + len(chosen.kept_by_seed)), unheard)

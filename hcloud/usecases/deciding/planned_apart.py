@@ -19,7 +19,7 @@ from hcloud.planning.explanations.advice import LEAST
 from hcloud.planning.fleets.owned import Owned
 from hcloud.planning.fleets.required import RequiredMachine, said_of, some_require_nothing, unmet_by
 from hcloud.planning.forecasting.window import demand_within
-from hcloud.planning.settings import PlanSettings, RiskSettings
+from hcloud.planning.settings import RiskSettings
 from hcloud.readers.workloads.requiring import ANYTHING, NOTHING, requiring
 from hcloud.units import HOURS_PER_MONTH, format_money
 from hcloud.usecases.deciding.known_of_jobs import leanest_of, required_of, running_of, speeds_of
@@ -130,7 +130,9 @@ def _cost(parts: Sequence[str], whole: PlannedTogether, book: PriceBook) -> Deci
 def _cost_of_part(part: Jobs, owned: Sequence[Owned], whole: PlannedTogether, book: PriceBook) -> Decimal | None:
     assert whole.demand.window is not None
     demand = demand_within(part, whole.demand.step_seconds, whole.demand.window)
-    settings = _settings(whole.decision.settings, part, book)
+    settings = whole.decision.settings  # without what changes no cost, and with the speeds of the part's applications
+    risk = RiskSettings(futures=0) if settings.risk.regret_quantile is None else settings.risk
+    settings = replace(settings, risk=replace(risk, falls=()), speeds=tuple(speeds_of(part, book)))
     required = required_of(part, demand)
     given = Given(running_of(part, settings.divisible, demand), leanest=leanest_of(part, demand), required=required)
     try:
@@ -138,12 +140,6 @@ def _cost_of_part(part: Jobs, owned: Sequence[Owned], whole: PlannedTogether, bo
     except EvidenceError:
         return None
     return None if unmet_by(_in_use(decision, book), required) else _cost_of(decision)
-
-
-def _settings(settings: PlanSettings, part: Jobs, book: PriceBook) -> PlanSettings:
-    """Without what changes no cost, and with the speeds of the part's own applications."""
-    risk = RiskSettings(futures=0) if settings.risk.regret_quantile is None else settings.risk
-    return replace(settings, risk=replace(risk, falls=()), speeds=tuple(speeds_of(part, book)))
 
 
 def _cost_of(decision: FleetDecision) -> Decimal:

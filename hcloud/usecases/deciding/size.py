@@ -5,13 +5,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import date, datetime
-from decimal import Decimal
 from pathlib import Path
 
 from hcloud.catalog.quote import rental_cost
 from hcloud.catalog.shapes import family_of
 from hcloud.errors import EvidenceError
-from hcloud.model.catalog import BillingRule, Offer
 from hcloud.model.measured.profile import Estimate
 from hcloud.model.target import GoalKind
 from hcloud.model.workload import JobKind
@@ -19,7 +17,6 @@ from hcloud.planning.fleets.candidates import find_candidates
 from hcloud.planning.forecasting.needs import ApplicationNeed, need_of
 from hcloud.planning.forecasting.targeted import (
     RUNS,
-    FreeServer,
     ServerShare,
     SizedApp,
     SizedTarget,
@@ -70,7 +67,8 @@ def size_app(request: SizeRequest, loaded: Loaded, at: datetime) -> SizedApp:
     servers = None if request.free is None else load_free_servers(request.free)
     if app.target.kind is GoalKind.NONE:
         return SizedApp(app.name, app.target, "", None, None, "")
-    profile = load_profile(_profile_of(app.name, request))
+    folders = (request.app.parent, bundled("profiles")) if request.folder is None else (request.folder,)
+    profile = load_profile(profile_file(app.name, *folders))
     profile = observed_in(profile, request.observed, at)
     estimate = estimate_of(profile, open_corpus(request.corpus), options_of(Solver.RIDGE, None))
     need = need_of(profile, estimate)
@@ -79,16 +77,12 @@ def size_app(request: SizeRequest, loaded: Loaded, at: datetime) -> SizedApp:
         if servers is None:
             sized, market = _rented(app, need, loaded, at)
         else:
-            sized = _free(app, need, servers, profile.kind)
+            section = "service" if profile.kind is JobKind.SERVICE else "batch"
+            sized = size_free(app.target, need, servers, load_cloud(STUDY_CLOUD).number(section, "sensitivity"))
     except EvidenceError as error:
         raise EvidenceError(str(error), hint=_with_probe(error.hint, estimate)) from None
     unit = RUNS if need.by_runs else profile.metric.unit
     return SizedApp(app.name, app.target, unit, sized, market, need.because, need.spans, need.node_spans)
-
-
-def _profile_of(name: str, request: SizeRequest) -> Path:
-    folders = (request.app.parent, bundled("profiles")) if request.folder is None else (request.folder,)
-    return profile_file(name, *folders)
 
 
 def _with_probe(hint: str, estimate: Estimate) -> str:
@@ -108,7 +102,7 @@ def _rented(app: TargetedApp, need: ApplicationNeed, loaded: Loaded, at: datetim
     billing = book.billing[market.provider]
     offers = {c.shape.name: c.on_demand for c in found}
     wholes = {c.shape.name: ServerShare(float(c.shape.vcpus), float(c.shape.memory_gib)) for c in found}
-    hourly = {name: _an_hour(offer, billing) for name, offer in offers.items()}
+    hourly = {name: rental_cost(offer, SECONDS_PER_HOUR, billing) for name, offer in offers.items()}
     sized = size_rented(app.target, need, wholes, {name: float(dollars) for name, dollars in hourly.items()})
     oldest = min(offer.origin.day for offer in offers.values())
     return sized, SizingMarket(f"{market.provider}/{market.regions[0]}", hourly, oldest)
@@ -119,12 +113,3 @@ def _sold(families: set[str], loaded: Loaded, today: date) -> tuple[str, ...]:
     book, _ = open_prices(loaded, today)
     provider = loaded.config.settings().markets[0].provider
     return tuple(sorted(families & {shape.family for (by, _), shape in book.types.items() if by == provider}))
-
-
-def _an_hour(offer: Offer, billing: BillingRule) -> Decimal:
-    return rental_cost(offer, SECONDS_PER_HOUR, billing)
-
-
-def _free(app: TargetedApp, need: ApplicationNeed, servers: tuple[FreeServer, ...], kind: JobKind) -> SizedTarget:
-    section = "service" if kind is JobKind.SERVICE else "batch"
-    return size_free(app.target, need, servers, load_cloud(STUDY_CLOUD).number(section, "sensitivity"))

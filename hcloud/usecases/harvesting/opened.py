@@ -114,7 +114,8 @@ def _by_server(read: MachineHistories, servers: Servers) -> tuple[list[ServerHis
         found.append(ServerHistory(tenant, machine.times, use, cores, len(rows), name))
     read.refuse()
     _never_twice(read.name, met, found, tenants.names)
-    return found, tuple(_silent(tenants.names, found))
+    told = {history.tenant for history in found}
+    return found, tuple(name for name in tenants.names if name not in told)
 
 
 def _called(series: str, known: Collection[str]) -> str:
@@ -142,11 +143,6 @@ def _never_twice(file: str, names: Collection[str], found: list[ServerHistory], 
                 f"{file}: has a history of the tenant {tenant!r} and others of its servers",
                 hint="keep one of both: it would count twice",
             )
-
-
-def _silent(tenants: Iterable[str], found: Iterable[ServerHistory]) -> Iterable[str]:
-    known = {history.tenant for history in found}
-    return (name for name in tenants if name not in known)
 
 
 def types_of_use(request: UseRequest, progress: Callable[[float], None] | None = None) -> TypedUse:

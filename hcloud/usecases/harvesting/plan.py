@@ -98,7 +98,8 @@ def harvest_plan(
     mean = float(used.sum()) * month
     low, high = np.quantile(futures, (LOW, HIGH)).tolist() if len(futures) else (mean / month, mean / month)
     money = _money(batch, used.sum(axis=(0, 1)), loaded, now)
-    by_hour = _by_hour_of_day(used, batch)
+    in_hour = np.eye(HOURS)[_hours_of_day(batch)]
+    by_hour: Floats = used @ (in_hour / in_hour.sum(axis=0))
     spread = Spread(mean, low * month, high * month)
     return HarvestPlan(
         TypedUse(opened, types),
@@ -125,7 +126,8 @@ def batch_of(
     if isinstance(workload, Demand):
         return _batch_of_series(workload, opened.policy)
     batch = workload.kind == JobKind.BATCH
-    holds = _largest_share(types, opened.policy)
+    vcpus = types.histories.cores / types.histories.servers  # of a server; those of a tenant are alike
+    holds = float(free_vcpus(vcpus, 0.0, opened.policy.reserve_cores).max())
     splits = can_split(workload, loaded.config.settings().divisible)
     fits = (workload.cores <= holds + _NOTHING) | splits
     kept = np.flatnonzero(batch & fits)
@@ -186,12 +188,6 @@ def _latest(batch: BatchWork) -> BatchWork:
     )
 
 
-def _largest_share(types: UseTypes, policy: HarvestPolicy) -> float:
-    """The vCPUs beside the reserve of the largest server, those of a tenant being alike."""
-    histories = types.histories
-    return float(free_vcpus(histories.cores / histories.servers, 0.0, policy.reserve_cores).max())
-
-
 def _hours_of_day(batch: BatchWork) -> NDArray[np.intp]:
     begins = int(batch.start // SECONDS_PER_HOUR)
     return (begins + np.arange(batch.hours, dtype=np.intp)) % HOURS
@@ -244,12 +240,6 @@ def _week(batch: BatchWork, room: tuple[Floats, Floats], types: UseTypes) -> Poo
     got = carried(batch.demand[:, rows], there, [c.pattern for c in types.classes]).sum(axis=(0, 1))
     idle = whole[LENGTHS.index(Length.SHORT)].sum(axis=0) - got
     return PoolWeek(first, float(histories.cores.sum()), services, got, idle)
-
-
-def _by_hour_of_day(used: Floats, batch: BatchWork) -> Floats:
-    in_hour = np.eye(HOURS)[_hours_of_day(batch)]
-    mean: Floats = used @ (in_hour / in_hour.sum(axis=0))
-    return mean
 
 
 def _money(batch: BatchWork, got: Floats, loaded: Loaded, now: datetime) -> HarvestMoney:

@@ -132,7 +132,7 @@ def play(study: Study, without: RunOutcome, idle: AskIdle, limits: PlayLimits = 
         if settled and not demanding.any():
             return PlayedRun(outcome, found, ~left.on_machines)
         left = left.asked_by(left.asks & ~demanding, jobs.submit) if settled else left
-        outcome = run(setting, _left_for_machines(tasks, jobs, left))
+        outcome = run(setting, some_tasks(tasks, left.on_machines, left.submit - jobs.submit, left.part))
         if not left.asks.any():
             nobody_asks = replace(nobody(jobs, left, policy), too_sensitive=int(asks.sum()), rounds=at + 1)
             return PlayedRun(outcome, nobody_asks, none)
@@ -157,11 +157,6 @@ def play_on(
     world = _played(servers, batch, asking, limits)
     left = _who_left(world, left, asking, (limits[0], math.inf))
     return _told(world, batch, asking, left), ~left.on_machines
-
-
-def _left_for_machines(tasks: Tasks, jobs: Jobs, left: _PlayedJobs) -> Tasks:
-    """All that idle hours do not carry; each job is what it would be without them."""
-    return some_tasks(tasks, left.on_machines, left.submit - jobs.submit, left.part)
 
 
 def _batch(jobs: Jobs, asks: Flags, idle: AskIdle, seed: int) -> _Batch:

@@ -118,10 +118,11 @@ def _prepared(request: TaskRequest) -> _Prepared:
     days = int(np.ceil(request.hours * SECONDS_PER_HOUR / DAY))
     before = histories.days - days
     if before < opened.policy.least_days:
+        most = histories.days - opened.policy.least_days
         raise EvidenceError(
             f"{opened.name}: the history is {histories.days} days long; {format_span(days * DAY)} of it are run, and"
             f" types of use need {opened.policy.least_days} days before",
-            hint=_fewer_hours(histories.days - opened.policy.least_days),
+            hint=f"--hours {most * HOURS} at most" if most > 0 else "give a longer history",
         )
     types = use_types(replace(histories, use=histories.part(0, before)), opened.policy, request.use.seed)
     servers, without_use = _servers(opened)
@@ -129,10 +130,6 @@ def _prepared(request: TaskRequest) -> _Prepared:
     pool = idle_pool(types, histories.use[:, -steps:], histories.step, servers)
     check_fit(dags, request.jobs, pool, opened.policy)
     return _Prepared(opened, pool, without_use, types.days, dags)
-
-
-def _fewer_hours(days: int) -> str:
-    return f"--hours {days * HOURS} at most" if days > 0 else "give a longer history"
 
 
 def _jobs(request: TaskRequest) -> tuple[Dag, ...]:

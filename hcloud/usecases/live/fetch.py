@@ -61,7 +61,10 @@ def fetch(request: FetchRequest, run: FetchRun) -> Fetched:
 
     Raises DeniedError with the missing permission, EvidenceError where there is nothing to write.
     """
-    _check_out(request)
+    check_form(request.out, "what is fetched", ".csv")
+    check_place(request.out, "what is fetched")
+    if request.out.exists() and not request.force:
+        raise InputError(f"{request.out} already exists", hint="choose another name, or overwrite it with --force")
     patience = Patience(SystemClock(), LIMITS, run.stop, partial(_told, run.progress))
     history = open_history(request.settings, patience.ask)
     window, notes = sampling_window(request.now, request.since_seconds, history.retention)
@@ -76,7 +79,9 @@ def fetch(request: FetchRequest, run: FetchRun) -> Fetched:
     except StoppedError as error:
         kept = f"; what was fetched is kept in {record.path}: run the same command again" if record.done else ""
         raise StoppedError(f"{error}{kept}") from error
-    rows = added_up(list(record.done.values()), billed, record.window, _shapes(request.settings.cloud))
+    cloud, types = CLOUDS[request.settings.cloud].name, open_book().types
+    vcpus = {name: float(shape.vcpus) for (by, name), shape in types.items() if by == cloud}
+    rows = added_up(list(record.done.values()), billed, record.window, vcpus.get)
     if not rows.lines:
         raise EvidenceError(
             f"no machine of {request.settings.cloud} has a sample of its CPU in {', '.join(left)} since "
@@ -104,13 +109,6 @@ def sampling_window(now: datetime, since: int, retention: Retention) -> tuple[Sa
     start = end - since
     start += -start % (DAY if since >= 2 * DAY else HOUR)
     return SamplingWindow(start, end, seconds), notes
-
-
-def _check_out(request: FetchRequest) -> None:
-    check_form(request.out, "what is fetched", ".csv")
-    check_place(request.out, "what is fetched")
-    if request.out.exists() and not request.force:
-        raise InputError(f"{request.out} already exists", hint="choose another name, or overwrite it with --force")
 
 
 def _listed(
@@ -147,12 +145,6 @@ def _sampled(history: MachineHistory, found: Sequence[MeasuredMachine], record: 
 def _told(progress: Progress, text: str, *, at_once: bool = False) -> None:
     """What somebody who waits says, as a step that leads nowhere."""
     progress(ProgressStep(text, at_once=at_once))
-
-
-def _shapes(cloud: str) -> Callable[[str], float | None]:
-    """The vCPUs of a type by the price book, None for one that it does not know."""
-    types = {name: float(shape.vcpus) for (by, name), shape in open_book().types.items() if by == CLOUDS[cloud].name}
-    return types.get
 
 
 def _unknown(retention: Retention, billed: BillingAnswer, rows: FetchedRows) -> list[str]:

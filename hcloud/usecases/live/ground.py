@@ -146,7 +146,9 @@ class LiveGround:
             found = [replace(slot, hourly=self.price(slot.instance_type)) for slot in slots_of(plan, self.place)]
         else:
             raise UsageError("the plan has no machines", hint="a plan, or section fleet of hcloud.yaml")
-        _check_addresses(found)
+        for address, count in Counter(slot.address for slot in found).items():
+            if count > 1:
+                raise UsageError(f"fleet: two entries have the address {address!r}", hint="give each a name of its own")
         types = sorted({slot.instance_type for slot in found if not slot.zones})
         return in_zones(found, {t: config.live.zones or self.zones(t) for t in types})
 
@@ -247,12 +249,6 @@ class LiveGround:
         return self.book.offer(key).hourly
 
 
-def _check_addresses(slots: Sequence[Slot]) -> None:
-    for address, count in Counter(slot.address for slot in slots).items():
-        if count > 1:
-            raise UsageError(f"fleet: two entries have the address {address!r}", hint="give each a name of its own")
-
-
 @contextmanager
 def opened(
     loaded: Loaded, where: CloudSelection, at: datetime, note: Callable[[str], object] = lambda text: None
@@ -270,7 +266,8 @@ def opened(
     local = directory if where.state or "://" in directory else str(loaded.base / directory)
     store = open_store(local)
     today = at.date()
-    settings = _settings(loaded, place, today) if selection != LOCAL else _own_machine(local)
+    own = {"directory": str(_beside(local) / LOCAL_DIRECTORY)}
+    settings = _settings(loaded, place, today) if selection != LOCAL else CloudSettings(LOCAL, LOCAL, options=own)
     if not selection.startswith(FAKE):
         clock = SystemClock()
         tell, stops = LateTell(clock, note), list[Stop]()
@@ -319,10 +316,6 @@ def place_of(loaded: Loaded, selection: str) -> CloudRegion:
     market = markets.get(provider, MarketSection(provider=provider))
     region = loaded.config.live.region or (market.regions or (CLOUDS[provider].home_region,))[0]
     return CloudRegion(provider, region)
-
-
-def _own_machine(state: str) -> CloudSettings:
-    return CloudSettings(LOCAL, LOCAL, options={"directory": str(_beside(state) / LOCAL_DIRECTORY)})
 
 
 def _beside(state: str) -> Path:

@@ -41,7 +41,8 @@ def with_held(ground: LiveGround, at: datetime) -> tuple[Loaded, tuple[str, ...]
         for c in held
         if is_standing(c, at) and (lacking := _lacking(c)) and c.option not in _stated_to_float(ground)
     )
-    if _is_stated(ground):
+    place = (ground.place.provider, ground.place.region)
+    if any((o.provider, o.region) == place for o in loaded.config.owned):
         beside = sorted({str(o.key) for o in known})
         said += tuple(f"{key} exists in the account, but not in 'owned': counted as well" for key in beside)
     queued = {day for c in held if is_standing(c, at) and (day := queued_for(c, at))}
@@ -83,12 +84,6 @@ def _lacking(found: Commitment) -> list[str]:
     """What a commitment cannot be stated as owned without and does not tell."""
     told = {"type": found.instance_type, "term": found.term_years, "end": found.ends}
     return [what for what, there in told.items() if not there]
-
-
-def _is_stated(ground: LiveGround) -> bool:
-    """Whether a person has stated what is owned in this place."""
-    place = (ground.place.provider, ground.place.region)
-    return any((o.provider, o.region) == place for o in ground.loaded.config.owned)
 
 
 def _sections(held: Sequence[Commitment], ground: LiveGround, scope: Scope, at: datetime) -> tuple[OwnedSection, ...]:

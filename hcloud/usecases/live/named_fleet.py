@@ -20,12 +20,9 @@ def fleet_differences(config: Config, planned: ChangeSet) -> Iterator[str]:
     if config.fleet or not all(map(is_decided, planned.slots)):
         yield from _differences(config, planned)
     elif config.live.zones:
-        yield from _other_zones(tuple(config.live.zones), planned)
-
-
-def _other_zones(zones: tuple[str, ...], planned: ChangeSet) -> Iterator[str]:
-    for then in sorted({slot.zones for slot in planned.slots} - {zones}):
-        yield f"live.zones: {', '.join(then)} in the plan, {', '.join(zones)} now"
+        zones = tuple(config.live.zones)
+        for then in sorted({slot.zones for slot in planned.slots} - {zones}):
+            yield f"live.zones: {', '.join(then)} in the plan, {', '.join(zones)} now"
 
 
 def _differences(config: Config, planned: ChangeSet) -> Iterator[str]:

@@ -87,14 +87,11 @@ class Fare:
         return self.cost(self.seconds + END_SECONDS)
 
 
-def _small(cloud: str) -> str:
-    """A small machine whose speed does not depend on what it did before (ours)."""
-    return CLOUDS[cloud].small_type if cloud in CLOUDS else "small"
-
-
 def fare_of(ground: LiveGround, errand: Errand) -> Fare:
     """What it may come to; DeniedByGuardError where that is more than allowed, EvidenceError without a price."""
-    name = errand.instance_type or _small(str(ground.place.provider))
+    cloud = CLOUDS.get(ground.place.provider)
+    small = "small" if cloud is None else cloud.small_type  # its speed does not depend on what it did before (ours)
+    name = errand.instance_type or small
     seconds = errand.app.limits.total_seconds + SET_UP_SECONDS
     fare = Fare(name, ground.price(name), seconds, errand.max_dollars)
     if fare.most > fare.max_dollars:

@@ -79,15 +79,6 @@ def beside_a_reserve(groups: Sequence[NodeGroup], cores: int) -> tuple[NodeGroup
     return tuple(g for g in groups if g.vcpus <= max(reserved, cores - reserved))
 
 
-def types_left_out(groups: Sequence[NodeGroup], cores: int) -> str:
-    """What is said of the types of this machine that no strategy with a reserve launches; empty where there is none."""
-    kept = beside_a_reserve(groups, cores)
-    out = " and ".join(g.type_name for g in groups if g not in kept)
-    every = " ".join(f"--type {g.type_name}={g.vcpus}x{g.memory / 1024:g}:{g.reserved}+{g.on_demand}" for g in groups)
-    why = f"left out: {out}, as on {cores} cores none has room beside the reserve"
-    return f"{why}; for a strategy that reserves nothing, as OdM: --cloud local {every}" if out else ""
-
-
 def groups_of(setup: Setup) -> tuple[NodeGroup, ...]:
     """The types that a controller works with: the names of the reserve, and many of each for what is rented."""
     reserved = dict(setup.lots)
@@ -138,8 +129,19 @@ class SiteChoice:
 
     def left_out(self) -> str:
         """What is said of types of this machine that the site has not."""
-        is_own = self.cloud == LOCAL and not self.types and not self.planned
-        return types_left_out(groups_of_this_machine(_cores()), _cores()) if is_own else ""
+        if self.cloud != LOCAL or self.types or self.planned:
+            return ""
+        cores = _cores()
+        groups = groups_of_this_machine(cores)
+        kept = beside_a_reserve(groups, cores)
+        out = " and ".join(g.type_name for g in groups if g not in kept)
+        if not out:
+            return ""
+        every = " ".join(
+            f"--type {g.type_name}={g.vcpus}x{g.memory / 1024:g}:{g.reserved}+{g.on_demand}" for g in groups
+        )
+        why = f"left out: {out}, as on {cores} cores none has room beside the reserve"
+        return f"{why}; for a strategy that reserves nothing, as OdM: --cloud local {every}"
 
 
 def _cores() -> int:

@@ -98,7 +98,8 @@ def take_file(path: Path, hints: Hints, stored: PriceBook | None) -> IntakeResul
     text = decode(read_bytes(path), str(path))
     known_format = format_named(hints.format) if hints.format else recognise(text, str(path))
     day = hints.day or own_day(text) or _day_of(path)
-    region = _place_of(path) or hints.region  # of a file that does not say; one that does is restricted to the hint
+    placed = _PLACE_IN_NAME.search(path.name)
+    region = placed[1] if placed else hints.region  # of a file that does not say; one that does is restricted to the hint
     source = PriceSource(path.name, day, hints.provider, region, _shapes(stored))
     book = restricted_to(known_format.read(text, source), hints.provider, hints.region)
     taken = _checked(book, known_format.name, path.name, stored)
@@ -238,9 +239,3 @@ def _day_of(path: Path) -> date:
         return datetime.fromtimestamp(path.stat().st_mtime, UTC).date()
     except OSError as error:
         raise HcloudError(f"{path} cannot be read: {error.strerror or error}") from error
-
-
-def _place_of(path: Path) -> str:
-    """An EC2 region in a file's name, empty where there is none."""
-    found = _PLACE_IN_NAME.search(path.name)
-    return found[1] if found else ""

@@ -95,7 +95,8 @@ def list_prices(wanted: Filter, today: date) -> tuple[PriceLine, ...]:
         sized = next((f for f in wanted.families if "." in f), None)
         own = f"a family has no size in its name: --family {sized.split('.')[0]}" if sized else "loosen the filters"
         raise EvidenceError("the price book has no such offers", hint=f"{own}, or import a price file")
-    return tuple(_line(book, book.offers[k], today) for k in sorted(keys, key=_list_order))
+    keys.sort(key=lambda k: (k.provider, k.region, natural(k.instance_type), *key_order(k)))  # 2xlarge before 12xlarge
+    return tuple(_line(book, book.offers[k], today) for k in keys)
 
 
 def show_type(name: str, wanted: Filter, today: date) -> TypeScreen:
@@ -222,11 +223,6 @@ def _line(book: PriceBook, offer: Offer, today: date) -> PriceLine:
     rule, price = book.sustained.get((key.provider, family_in(book, key))), listed.hourly if listed else None
     even = break_even(offer.effective_hourly, price, rule) if price and key.option.is_commitment else None
     return PriceLine(offer, machine, price, age, even, rule is not None)
-
-
-def _list_order(key: OfferKey) -> tuple[object, ...]:
-    """As tables are sorted, but 2xlarge before 12xlarge."""
-    return (key.provider, key.region, natural(key.instance_type), *key_order(key))
 
 
 def _screen_order(line: PriceLine) -> tuple[object, ...]:

@@ -77,14 +77,17 @@ def estimates_of(journal: JournalContents, kernels: Kernels) -> Estimates:
         if decision.action is DecisionAction.LAUNCH and decision.instance is not None:
             if PurchaseOption.SPOT not in decision.place:
                 offered[decision.instance] = situation.offered / SCALE
-            _add(waits[_LAUNCHED], _spin_up(journal, decision), arrival, journey)
+            kind = decision.place.rpartition(" ")[2]
+            starts = next((t.spin_up for t in journal.setup.types if t.name == kind), math.inf)
+            _add(waits[_LAUNCHED], starts, arrival, journey)
         elif decision.action is DecisionAction.QUEUE:
             _add(waits[_QUEUED], situation.wait, arrival, journey)
     told = {f"wait of {counted(len(p.values), 'job')} {kind}": p for kind, p in waits.items() if p.values}
     told |= {f"run of {counted(len(p.values), 'job')} {_TOOK}": p for p in (_took(journeys),) if p.values}
     if (machines := _machines(journal, offered)).values:
         told[f"quality of {counted(len(machines.values), 'launched machine')}"] = machines
-    notes = tuple(f"{name}: mean absolute error {_said(p)}" for name, p in told.items())
+    errors = {n: f"{p.error:,.1f} s" if p.unit == "s" else f"{100 * p.error:.1f} points" for n, p in told.items()}
+    notes = tuple(f"{name}: mean absolute error {error}" for name, error in errors.items())
     return Estimates(tuple(p.figure(name) for name, p in told.items()), notes)
 
 
@@ -105,11 +108,6 @@ def _add(pairs: _Pairs, expected: float, arrival: Arrival, journey: Journey) -> 
         pairs.values.append((expected, max(journey.began - arrival.at, 0.0)))
 
 
-def _spin_up(journal: JournalContents, decision: Decision) -> float:
-    name = decision.place.rpartition(" ")[2]
-    return next((t.spin_up for t in journal.setup.types if t.name == name), math.inf)
-
-
 def _took(journeys: Sequence[Journey]) -> _Pairs:
     done = (j for j in journeys if j.performance is not None and j.order is not None)
     return _Pairs("s", [(j.order.expect, j.ran) for j in done if j.order is not None and j.order.expect is not None])
@@ -120,10 +118,6 @@ def _machines(journal: JournalContents, offered: dict[int, float]) -> _Pairs:
     probes = [e for e in journal.events if isinstance(e, Quality)]
     first = {p.instance: p.score for p in reversed(probes)}
     return _Pairs("share", [(offered[number], score) for number, score in sorted(first.items()) if number in offered])
-
-
-def _said(pairs: _Pairs) -> str:
-    return f"{pairs.error:,.1f} s" if pairs.unit == "s" else f"{100 * pairs.error:.1f} points"
 
 
 def _exactly(value: float) -> Decimal:

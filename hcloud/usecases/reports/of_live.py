@@ -12,7 +12,7 @@ from hcloud.catalog.bills.terms import Tariff, why_not
 from hcloud.errors import DeniedError, UsageError
 from hcloud.model.catalog import Provider
 from hcloud.model.holdings.live import Commitment, Machine, MachineState
-from hcloud.model.report import Charge, CommitmentStatus, MachineRental, Period
+from hcloud.model.report import CommitmentStatus, MachineRental, Period
 from hcloud.planning.reports.report import Report, ReportSource
 from hcloud.readers.configuration.owned_section import OwnedSection
 from hcloud.units import HOURS_PER_YEAR, counted
@@ -52,6 +52,11 @@ def report_of_live(ground: LiveGround, asked: ReportRequest) -> Report:
     held, said = _held(ground)
     counted_in = tuple(c for c in held if not why_not(c))
     rows = charges(rented, counted_in, tariff, period)
+    shared = (
+        ("machines outside this log may use the account's commitments; what they use counts as unused here",)
+        if any(c.status is CommitmentStatus.UNUSED for c in rows)
+        else ()
+    )
     return Report(
         source=ReportSource.LIVE,
         name=str(scope),
@@ -60,7 +65,7 @@ def report_of_live(ground: LiveGround, asked: ReportRequest) -> Report:
         holdings=tuple(holding_of(c, tariff.region) for c in counted_in),
         counterfactuals=counterfactuals(rented, tariff, period),
         price_day=oldest_price(rows, tariff),
-        notes=(*said, *unseen, *_of_others(rows), *_notes(rented, held, period)),
+        notes=(*said, *unseen, *shared, *_notes(rented, held, period)),
         team_tag=asked.team_tag,
     )
 
@@ -111,11 +116,6 @@ def _stated(number: int, owned: OwnedSection, ground: LiveGround) -> Commitment:
     dollars = owned.dollars_per_hour
     count = owned.count or (dollars or offer.effective_hourly) / offer.effective_hourly
     return commitment_of(f"owned-{number}", offer, count, starts, ends)
-
-
-def _of_others(rows: Sequence[Charge]) -> Iterator[str]:
-    if any(c.status is CommitmentStatus.UNUSED for c in rows):
-        yield ("machines outside this log may use the account's commitments; what they use counts as unused here")
 
 
 def _notes(rented: Sequence[MachineRental], held: Sequence[Commitment], period: Period) -> Iterator[str]:

@@ -91,7 +91,8 @@ def report_of_made(plan: Plan, name: str, asked: ReportRequest, used: Decimal | 
         raise UsageError("a report of a plan covers one month: leave out --to", hint="--from DAY moves its beginning")
     first = asked.span.start or plan.generated_at.date()
     period = month_of_plan(midnight(first))
-    there = in_places(asked.loaded, _places(plan), {line.key.os for line in plan.mix})
+    places = sorted({(line.provider, line.region) for line in plan.mix})
+    there = in_places(asked.loaded, places, {line.key.os for line in plan.mix})
     book, said = open_prices(there, asked.at.date())
     book = listed_prices(there, asked.at.date()) or book
     return Report(
@@ -105,10 +106,6 @@ def report_of_made(plan: Plan, name: str, asked: ReportRequest, used: Decimal | 
         notes=(*said, *planned_notes(plan, book.offer, period)),
         team_tag=asked.team_tag,
     )
-
-
-def _places(plan: Plan) -> list[tuple[Provider, str]]:
-    return sorted({(line.provider, line.region) for line in plan.mix})
 
 
 def in_places(loaded: Loaded, places: Iterable[tuple[Provider, str]], systems: Iterable[str] = ()) -> Loaded:

@@ -54,7 +54,7 @@ from hcloud.sim.machine_code.compiled import kernels
 from hcloud.sim.outcomes.measure import tails_by_task
 from hcloud.sim.run import RunOutcome
 from hcloud.sim.setup.shop import Shop
-from hcloud.store.journals.journal import LiveOrigin, check_target, read_header, save_journal
+from hcloud.store.journals.journal import check_target, read_header, save_journal
 from hcloud.units import counted
 from hcloud.usecases.studies.simulation import LARGE_VCPUS, Study, simulate_once
 from hcloud.usecases.workloads.sources import Flags
@@ -327,7 +327,8 @@ def as_the_journal_says(loaded: Loaded, flags: Flags, cloud: str | None, *, size
         return JournalMarket(flags, (NO_PRICES.format(counted(vcpus, "vCPU")), *reserve), vcpus)
     types = tuple(facts.name for facts in setup.types)
     there = replace(flags, providers=(Provider(live.cloud),), regions=(live.region,), families=types)
-    return JournalMarket(replace(there, vcpus=vcpus), (_said(live, types), *reserve))
+    said = f"region and types are those of the journal: {live.cloud} {live.region}, {', '.join(types)}"
+    return JournalMarket(replace(there, vcpus=vcpus), (said, *reserve))
 
 
 def _file_of(loaded: Loaded, flags: Flags) -> Path | None:
@@ -345,10 +346,6 @@ def is_journal(workload: Path) -> bool:
     with workload.open("rb") as file:
         found = sort_of(file.read(HEAD))
     return found is not None and found.name == "a journal"
-
-
-def _said(live: LiveOrigin, types: tuple[str, ...]) -> str:
-    return f"region and types are those of the journal: {live.cloud} {live.region}, {', '.join(types)}"
 
 
 def _said_of_reserve(setup: Setup) -> tuple[str, ...]:

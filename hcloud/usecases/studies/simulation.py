@@ -213,15 +213,11 @@ def _market(loaded: Loaded, asked: SimulationRequest, read: Jobs, today: date) -
 def _allowed(book: PriceBook, market: Market) -> PriceBook:
     """The book with the types that a plan would consider too, and those that are named one by one. UsageError where
     it would consider none of the families that are named."""
-    named = {key for key, t in book.types.items() if _is_named(t, market)}
+    named = {key for key, t in book.types.items() if t.name in market.families and not other_gpus(t, market)}
     if not named and (why := why_none(book, market)):
         hint = "allow it under markets in hcloud.yaml, or name other families"
         raise UsageError(f"{market.provider}: no type of {', '.join(market.families)} is allowed: {why}", hint=hint)
     return replace(book, types={key: t for key, t in book.types.items() if key in named or is_allowed(t, market)})
-
-
-def _is_named(shape: InstanceType, market: Market) -> bool:
-    return shape.name in market.families and not other_gpus(shape, market)
 
 
 def with_seed(study: Study, seed: int) -> Study:

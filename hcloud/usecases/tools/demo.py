@@ -44,20 +44,6 @@ CLOUD = CLOUDS[Provider.AWS]
 """The cloud that is rehearsed, as the configuration says."""
 
 
-def write_program(folder: Path) -> None:
-    """The program that is measured, and the folder that its profile goes to."""
-    (folder / "profiles").mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(_demo() / f"{PROGRAM}.py", folder / f"{PROGRAM}.py")
-
-
-def write_inputs(folder: Path, app: str) -> None:
-    """The trace, whose reports are of ``app``, the configuration, and jobs to run."""
-    trace = (_demo() / "trace.csv").read_text(encoding="utf-8")
-    (folder / "trace.csv").write_text(trace.replace(f",{PROGRAM}\n", f",{app}\n"), encoding="utf-8")
-    for name in ("hcloud.yaml", "jobs.csv", "probe.csv"):
-        shutil.copyfile(_demo() / name, folder / name)
-
-
 def is_measured(profile: Path) -> bool:
     """Whether a profile holds what classify starts from: the pressure that the program bears."""
     return profile.is_file() and bool(load_profile(profile).entries.get(Aspect.TOLERATED))
@@ -188,8 +174,9 @@ class Demo:
     done: int = 0
 
     def prepare(self) -> None:
-        """Put the program to measure there."""
-        write_program(self.folder)
+        """Put the program to measure there, and the folder that its profile goes to."""
+        (self.folder / "profiles").mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(_demo() / f"{PROGRAM}.py", self.folder / f"{PROGRAM}.py")
 
     def measure(self, progress: Progress) -> tuple[RehearsedStep, bool]:
         """Measure the program on this machine, and whether that gave enough to go on with."""
@@ -200,7 +187,10 @@ class Demo:
         """Write trace and configuration for the profile there is, where none was measured the bundled one; the steps
         that follow."""
         self.app = PROGRAM if measured else take_stand_in(self.folder)
-        write_inputs(self.folder, self.app)
+        trace = (_demo() / "trace.csv").read_text(encoding="utf-8")
+        (self.folder / "trace.csv").write_text(trace.replace(f",{PROGRAM}\n", f",{self.app}\n"), encoding="utf-8")
+        for name in ("hcloud.yaml", "jobs.csv", "probe.csv"):
+            shutil.copyfile(_demo() / name, self.folder / name)
         return (*(() if tried else walk()["looking"]), *walk()["steps"])
 
     def run(self, step: DemoStep, progress: Progress) -> RehearsedStep:

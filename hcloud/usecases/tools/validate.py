@@ -17,7 +17,7 @@ from hcloud.planning.fleets.allowed_cover import allowed_cover
 from hcloud.planning.fleets.candidates import find_candidates
 from hcloud.planning.fleets.gpu_jobs import GpuRules, for_markets
 from hcloud.planning.settings import Market
-from hcloud.readers.configuration.config import Config, Loaded, load_config
+from hcloud.readers.configuration.config import Loaded, load_config
 from hcloud.readers.typed import typed
 from hcloud.units import counted, format_age, format_duration, format_span
 from hcloud.usecases.tools.validate_live import live_checks
@@ -81,7 +81,8 @@ def _extent(workload: Workload) -> str:
 def _prices(loaded: Loaded, workloads: Sequence[Workload], now: datetime) -> Iterator[CheckResult]:
     """A check of each market, of GPUs that jobs ask for, of what is owned and of the overlay; the book is read once
     without the overlay."""
-    plain = replace(loaded, config=_without_overlay(loaded))
+    prices = loaded.config.prices.model_copy(update={"overlay": None})
+    plain = replace(loaded, config=loaded.config.model_copy(update={"prices": prices}))
     books: list[PriceBook] = []
 
     def read() -> CheckResult:
@@ -151,11 +152,6 @@ def _profiles(loaded: Loaded) -> CheckResult:
     return CheckResult(
         "profiles", CheckStatus.OK, f"{folder}: {counted(len(load_corpus(loaded.resolve(folder))), 'profile')}"
     )
-
-
-def _without_overlay(loaded: Loaded) -> Config:
-    prices = loaded.config.prices.model_copy(update={"overlay": None})
-    return loaded.config.model_copy(update={"prices": prices})
 
 
 def _market(market: Market, book: PriceBook, loaded: Loaded, now: datetime) -> CheckResult:

@@ -61,15 +61,11 @@ def _live(loaded: Loaded, today: date) -> CheckResult:
 
 def _region(book: PriceBook, place: CloudRegion, judged: LiveProblems) -> None:
     if not any(key.region == place.region for key in book.offers):
-        known = sorted({region for _, region in _everywhere(place).places()})
+        from hcloud.readers.prices.shipped.bundled import load_bundled
+
+        known = sorted({region for _, region in load_bundled(providers={Provider(place.provider)}).places()})
         meant = did_you_mean(place.region, known)
         judged.problems.append(f"live.region: the price book has no prices of {place.region!r}{meant}")
-
-
-def _everywhere(place: CloudRegion) -> PriceBook:
-    from hcloud.readers.prices.shipped.bundled import load_bundled
-
-    return load_bundled(providers={Provider(place.provider)})
 
 
 def _wrong_zones(place: CloudRegion, zones: tuple[str, ...]) -> Iterator[str]:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from hcloud.classify.matrix import Matrix
 from hcloud.errors import InputError, UsageError
-from hcloud.model.measured.profile import Aspect, Profile
 from hcloud.model.workload import Jobs, Modelled, Workload
-from hcloud.planning.forecasting.needs import KEY, NO_PROFILE, ApplicationNeed, fit_jobs, need_of
+from hcloud.planning.forecasting.needs import KEY, NO_PROFILE, fit_jobs, need_of
 from hcloud.planning.forecasting.target_jobs import fit_targets
 from hcloud.readers.applications.profiles import load_corpus
 from hcloud.readers.configuration.config import Loaded
@@ -36,7 +33,9 @@ def with_profiles(loaded: Loaded, workload: Workload) -> Workload:
     if not profiles:
         names = ", ".join(workload.apps[:NAMED]) or "none: add a column app"
         raise InputError(f"{folder}: holds no profile of an application of this workload ({names})")
-    needs = _needs(loaded, profiles)
+    named, options = loaded.config.profiles.corpus, options_of(Solver.RIDGE, None)
+    corpus = open_corpus(named if named == BUNDLED else str(loaded.resolve(Path(named))))
+    needs = [need_of(p, estimate_of(p, corpus, options)) for p in profiles]
     fitted = fit_jobs(fit_targets(workload, needs), needs)
     rest = len(workload) - fitted.profiled
     if not rest:
@@ -45,12 +44,3 @@ def with_profiles(loaded: Loaded, workload: Workload) -> Workload:
     told = Modelled(counted(rest, "job"), f"{NO_PROFILE}: {named}", KEY)
     origin = fitted.jobs.provenance
     return replace(fitted.jobs, provenance=replace(origin, modelled=(*origin.modelled, told)))
-
-
-def _needs(loaded: Loaded, profiles: Sequence[Profile]) -> list[ApplicationNeed]:
-    options, corpus = options_of(Solver.RIDGE, None), _corpus(loaded.config.profiles.corpus, loaded)
-    return [need_of(p, estimate_of(p, corpus, options)) for p in profiles]
-
-
-def _corpus(name: str, loaded: Loaded) -> Mapping[Aspect, Matrix]:
-    return open_corpus(name if name == BUNDLED else str(loaded.resolve(Path(name))))

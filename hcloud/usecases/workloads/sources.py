@@ -229,17 +229,13 @@ def _places(loaded: Loaded, flags: Flags, providers: Collection[Provider]) -> di
         series = {p: {n for t in book.types.values() for n in (t.family, t.name)} for p, book in books.items()}
         everywhere = set().union(*known.values())
         regions = {p: {r for r in flags.regions if r in known[p] or r not in everywhere} for p in providers}
-        families = {p: {f for f in flags.families if _match(f, series[p])} for p in providers}
+        families = {p: {f for f in flags.families if any(fnmatchcase(n, f) for n in series[p])} for p in providers}
         nobodys = {f for f in flags.families if not any(f in mine for mine in families.values())}
         families = {p: mine | nobodys for p, mine in families.items()}
     ordered = {
         p: {"regions": _in(flags.regions, regions[p]), "families": _in(flags.families, families[p])} for p in providers
     }
     return {p: {k: v for k, v in wanted.items() if v} for p, wanted in ordered.items()}
-
-
-def _match(pattern: str, names: Collection[str]) -> bool:
-    return any(fnmatchcase(name, pattern) for name in names)
 
 
 def _in(given: tuple[str, ...], kept: Collection[str]) -> tuple[str, ...]:

@@ -79,17 +79,14 @@ def validate(
     verdicts: list[WorkloadVerdict] = []
     for name in names:
         with typed(words_for(name, names)):
-            verdicts.append(_verdict(WorkloadRequest(name, request.format, request.keys, request.seed)))
+            one = WorkloadRequest(name, request.format, request.keys, request.seed)
+            try:
+                verdicts.append(WorkloadVerdict(name, open_request(one), None))
+            except InputError as error:
+                verdicts.append(WorkloadVerdict(name, None, error))
         if progress is not None:
             progress(len(verdicts))
     return tuple(verdicts)
-
-
-def _verdict(request: WorkloadRequest) -> WorkloadVerdict:
-    try:
-        return WorkloadVerdict(request.name, open_request(request), None)
-    except InputError as error:
-        return WorkloadVerdict(request.name, None, error)
 
 
 def summarise(workload: Workload, step_seconds: int | None = None) -> Summary:

@@ -134,7 +134,10 @@ def prices(found: PlanDifference) -> Figures:
 
 def quality(found: PlanDifference) -> Figures:
     """Predicted figures that moved, with half of their interval."""
-    rows = [[_quality_name(q), _predicted(q, after=False), _predicted(q, after=True), _moved(q)] for q in found.quality]
+    rows = []
+    for q in found.quality:
+        name = q.name if q.unit == "share" else f"{q.name}, {q.unit}"
+        rows.append([name, _predicted(q, after=False), _predicted(q, after=True), _moved(q)])
     return Figures(("predicted", "before", "after", "difference"), rows, _NUMBERS, "Predicted quality")
 
 
@@ -175,10 +178,6 @@ def _count(count: Decimal) -> str:
     if 0 < count < LEAST_COUNT:
         return f"<{LEAST_COUNT}"
     return (f"{count:,.1f}" if count % 1 else f"{count:,.0f}") if count else "-"
-
-
-def _quality_name(moved: QualityShift) -> str:
-    return moved.name if moved.unit == "share" else f"{moved.name}, {moved.unit}"
 
 
 def _predicted(moved: QualityShift, *, after: bool) -> str:

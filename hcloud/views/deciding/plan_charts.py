@@ -86,7 +86,7 @@ def _demand(plan: Plan, width: int) -> Canvas:
 def use_picture(plan: Plan) -> Drawn | None:
     """How much of the time each part of capacity is in use, beside the use above which a commitment pays; None where
     nothing is bought or the plan does not say how demand is spread."""
-    line = _largest(plan)
+    line = max(held_now(plan.purchases), key=lambda m: m.vcpus, default=None)
     if line is None or line.break_even is None or not plan.workload.quantiles:
         return None
     pays = float(line.break_even)
@@ -122,11 +122,6 @@ def _memory_fills_first(plan: Plan) -> bool:
 
 def _owned_vcpus(plan: Plan) -> float:
     return reserved_vcpus(line for line in plan.mix if line.address.startswith(OWNED))
-
-
-def _largest(plan: Plan) -> MixLine | None:
-    """The largest commitment of the mix that is bought now."""
-    return max(held_now(plan.purchases), key=lambda m: m.vcpus, default=None)
 
 
 def _used_beyond(plan: Plan, vcpus: float) -> float:

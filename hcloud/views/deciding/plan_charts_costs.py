@@ -174,7 +174,9 @@ def _front(operation: Operation, width: int) -> Canvas:
         "end",
     )
     if operation.budget is not None:
-        _budget(frame, float(operation.budget))
+        budget = float(operation.budget)
+        canvas.line(frame.at(budget, frame.y.low), frame.at(budget, frame.y.high), "p-limit")
+        canvas.text((frame.across(budget) - 5, frame.bottom - 8), f"budget {dollars(budget)}", "p-n p-halo", "end")
     for strategy in sorted({p.strategy for p in operation.points}):
         trail = sorted((p for p in operation.points if p.strategy == strategy), key=lambda p: p.reserve)
         canvas.path([frame.at(*_spot(p)) for p in trail], "p-trail")
@@ -204,11 +206,6 @@ def _lowest(operation: Operation) -> float:
     kept = [100 * operation.qos_target, *(100 * p.kept_qos.low for p in operation.points)]
     near = min((k for k in kept if k >= floor), default=floor)
     return max(near - 0.2 * (100 - near) - 0.5, 0.0)
-
-
-def _budget(frame: Frame, budget: float) -> None:
-    frame.canvas.line(frame.at(budget, frame.y.low), frame.at(budget, frame.y.high), "p-limit")
-    frame.canvas.text((frame.across(budget) - 5, frame.bottom - 8), f"budget {dollars(budget)}", "p-n p-halo", "end")
 
 
 def _dot(frame: Frame, point: OperatingPoint) -> None:

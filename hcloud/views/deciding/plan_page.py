@@ -59,11 +59,6 @@ def _before(plan: Plan) -> str:
     return "with what is owned already" if owned else ALL_ON_DEMAND
 
 
-def _rival(plan: Plan) -> str:
-    before = _before(plan)
-    return before if before == ALL_ON_DEMAND else "buying nothing beside what is owned already"
-
-
 def _lead(plan: Plan) -> Iterator[str]:
     """The decision in one sentence with its dollars, then what it was made for."""
     before, after = plan.now.monthly, plan.after.monthly
@@ -76,7 +71,9 @@ def _lead(plan: Plan) -> Iterator[str]:
     if (glimpse := glimpsed(plan.history)) is not None:
         yield f"{_decision(plan)}{how}. {_capital(too_short_to_save(plan, glimpse))}."
     else:
-        yield f"{_decision(plan)}{how} {verb} {format_money(abs(saved))} a month ({share:.1%}) against {_rival(plan)}."
+        rented = _before(plan) == ALL_ON_DEMAND
+        rival = ALL_ON_DEMAND if rented else "buying nothing beside what is owned already"
+        yield f"{_decision(plan)}{how} {verb} {format_money(abs(saved))} a month ({share:.1%}) against {rival}."
     yield from (f"{_capital(line)}." for line in simulated_lines(plan))
     w = plan.workload
     places = ", ".join(sorted({f"{m.provider} {m.region}" for m in plan.mix if not m.covers_nothing}))

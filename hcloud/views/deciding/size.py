@@ -8,7 +8,7 @@ from itertools import groupby
 
 from hcloud.model.target import GoalKind, JobTarget, reached_share
 from hcloud.planning.forecasting.needs import RateSpan
-from hcloud.planning.forecasting.targeted import ServerShare, SizedAnswer, SizedApp, SizedServer, in_whole_runs
+from hcloud.planning.forecasting.targeted import SizedAnswer, SizedApp, SizedServer, in_whole_runs
 from hcloud.units import (
     HOURS_PER_MONTH,
     SECONDS_PER_HOUR,
@@ -86,14 +86,12 @@ def _price(answer: SizedAnswer, found: SizedApp) -> str:
 
 def _table(answer: SizedAnswer, found: SizedApp) -> Figures:
     """A row for servers that are alike, in the order in which the walk adds them."""
-    rows = [_row(list(alike), found) for _, alike in groupby(answer.servers, key=lambda one: _alike(one, found))]
+    sold = found.market is not None
+    alike = groupby(answer.servers, key=lambda one: (one.type if sold else one.name, one.part))
+    rows = [_row(list(servers), found) for _, servers in alike]
     names = ("server", "servers", "vCPUs", "GiB", f"each alone, {found.unit}", "added", "together")
     last = () if found.market is None else ("$/h",)
     return Figures((*names, *last), rows, _NUMBERS | ({7} if last else set()), "What each step adds")
-
-
-def _alike(server: SizedServer, found: SizedApp) -> tuple[str, ServerShare]:
-    return server.type if found.market is not None else server.name, server.part
 
 
 def _row(alike: Sequence[SizedServer], found: SizedApp) -> list[str]:

@@ -258,15 +258,12 @@ def explain_harvested(story: HarvestStory) -> Explanation:
         ExplanationLine("waited", tuple(_last_of(story, HarvestWaiting)), weight=1),
         ExplanationLine("gave way", tuple(_last_of(story, HarvestYielding)), weight=2),
     )
-    return Explanation(f"what became of job {story.job} on idle capacity", _harvest_answer(story), lines)
-
-
-def _harvest_answer(story: HarvestStory) -> str:
     begun = sum(isinstance(note, HarvestBeginning) for note in story.notes)
     over = [note for note in story.notes if isinstance(note, HarvestOver)]
     ran = sum(n.ended - n.began for n in over if n.began is not None and n.ended is not None)
     times = f"begun {counted(begun, 'time')}, gave way {counted(story.record.kills, 'time')}, ran {format_span(ran)}"
-    return f"job {story.job} on idle capacity: {story.record.state}; {times}"
+    answer = f"job {story.job} on idle capacity: {story.record.state}; {times}"
+    return Explanation(f"what became of job {story.job} on idle capacity", answer, lines)
 
 
 def _last_of(story: HarvestStory, kind: type[HarvestWaiting | HarvestYielding]) -> Iterator[str]:

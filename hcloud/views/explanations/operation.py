@@ -74,11 +74,6 @@ def _wishes(operation: Operation) -> Iterator[str]:
         yield f"--budget below {format_money(poorer.budget, 2)}: {named(poorer.chosen)}"
 
 
-def _down(share: float) -> str:
-    """A target cut off, so that what is read and typed is met."""
-    return f"{int(share * 1000) / 1000:.3f}"
-
-
 def explain_point(operation: Operation, point: OperatingPoint) -> tuple[str, tuple[ExplanationLine, ...]]:
     """Why a simulated point was not chosen."""
     chosen = operation.chosen
@@ -105,7 +100,7 @@ def _brings_in(operation: Operation, point: OperatingPoint) -> Iterator[str]:
             for p in operation.points
             if p is not point
         )
-        wish = f"--qos {_down(point.kept_qos.mean)} or less"
+        wish = f"--qos {int(point.kept_qos.mean * 1000) / 1000:.3f} or less"  # cut off, so that what is typed is met
         yield f"{wish} takes it" if cheapest else f"{wish} allows it, but a cheaper one would then be chosen"
     elif dearer > 0:
         yield f"{format_money(dearer)} a month less ({share(dearer, point.monthly)})"

@@ -225,7 +225,7 @@ def _refused(plan: Plan, refusal: Refusal) -> tuple[str, tuple[ExplanationLine, 
             ExplanationLine("unless", (again,)),
         )
     answer = f"not {name}: {more_of(plan, refusal.margin)} for the same demand"
-    if not refusal.margin and _never_pays(refusal):
+    if not refusal.margin and refusal.flip is not None and refusal.flip.at < refusal.flip.now:
         answer = f"not {name}: nothing of it pays here"
     elif not refusal.margin:
         answer = f"not {name}: it costs the same, and the other was listed first"
@@ -235,11 +235,6 @@ def _refused(plan: Plan, refusal: Refusal) -> tuple[str, tuple[ExplanationLine, 
         ExplanationLine("unless", listed(_flips_of(refusal)), 2),
     )
     return answer, lines
-
-
-def _never_pays(refusal: Refusal) -> bool:
-    """Whether an offer that costs no more is one of which the cheapest plan with it would buy nothing."""
-    return refusal.flip is not None and refusal.flip.at < refusal.flip.now
 
 
 def _why_refused(plan: Plan, refusal: Refusal) -> Iterator[str]:

@@ -64,13 +64,8 @@ def _line(found: HarvestPlan, at: int) -> list[str]:
     one = found.typed.types.classes[at]
     idle, carried = found.room[_SHORT, at], found.used[:, at]
     figures = (one.cores, idle.sum(), found.room[_LONG, at].sum(), *(row.sum() for row in carried))
-    days = (strip(_by_two(row / one.cores)) for row in (idle, carried.sum(axis=0)))
+    days = (strip((row / one.cores).reshape(-1, 2).mean(axis=1).tolist()) for row in (idle, carried.sum(axis=0)))
     return [one.name, *(f"{n:,.0f}" for n in figures), *days]
-
-
-def _by_two(hourly: Floats) -> list[float]:
-    pairs: list[float] = hourly.reshape(-1, 2).mean(axis=1).tolist()
-    return pairs
 
 
 def numbers(found: HarvestPlan) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from hcloud.harvest.outcomes import PlacementAudit, ReplicaStudy, SharedGroups, SystemOutcome
+from hcloud.harvest.outcomes import PlacementAudit, ReplicaStudy, SystemOutcome
 from hcloud.units import counted, format_span
 from hcloud.views.page.parts import PageSection
 from hcloud.views.tables import Figures
@@ -123,19 +123,11 @@ def notes(found: ReplicaStudy) -> Iterator[str]:
 
 def audit_sections(found: PlacementAudit) -> tuple[PageSection, ...]:
     """What copies share, and what that is expected to cost."""
-    words, table = (audit_headline(found),), shared_table(found.shared, found.blocks)
-    return (PageSection("Audit of a placement", words, notes=tuple(audit_notes(found)), tables=(table,)),)
-
-
-def audit_headline(found: PlacementAudit) -> str:
-    """How much of what."""
-    return f"{found.name}: {counted(found.blocks, 'block')} in {counted(found.copies, 'copy', 'copies')}."
-
-
-def shared_table(shared: Sequence[SharedGroups], blocks: int) -> Figures:
-    """A line a key."""
-    rows = [[one.key, f"{one.blocks:,}", f"{one.blocks / blocks:.1%}"] for one in shared]
-    return Figures(("key", "blocks", "share"), rows, frozenset((1, 2)), "Blocks with two copies or more in one group")
+    words = f"{found.name}: {counted(found.blocks, 'block')} in {counted(found.copies, 'copy', 'copies')}."
+    rows = [[one.key, f"{one.blocks:,}", f"{one.blocks / found.blocks:.1%}"] for one in found.shared]
+    title = "Blocks with two copies or more in one group"
+    table = Figures(("key", "blocks", "share"), rows, frozenset((1, 2)), title)
+    return (PageSection("Audit of a placement", (words,), notes=tuple(audit_notes(found)), tables=(table,)),)
 
 
 def audit_notes(found: PlacementAudit) -> Iterator[str]:

@@ -18,7 +18,7 @@ from hcloud.live.applying.outcome import ApplyResult
 from hcloud.model.holdings.standing import LiveStatus
 from hcloud.model.holdings.state import Deed, RememberedState, State
 from hcloud.model.running.alternatives import DOLLARS, VCPU_HOURS, CostComparison
-from hcloud.model.running.decision import Decision, Declined
+from hcloud.model.running.decision import Decision
 from hcloud.model.running.harvest_note import HarvestOver, Yielded
 from hcloud.store.journals.decisions import UNBOUNDED, decision_document
 from hcloud.store.journals.events import event_document
@@ -154,14 +154,10 @@ class OrphansDocument(Document, title="hcloud gc"):
     ended: list[Text]
 
 
-def _margin(refused: Declined) -> float | str | None:
-    return UNBOUNDED if refused.margin == math.inf else refused.margin
-
-
 class _Refused(Part):
     option: Text
     reason: Text
-    margin: Annotated[Any, From(_margin)]
+    margin: Annotated[Any, From(lambda of: UNBOUNDED if of.margin == math.inf else of.margin)]
     unit: Text
 
 

@@ -118,7 +118,7 @@ def operating_screen(fold: Fold, moment: Moment) -> list[Shown | Figures]:
     wanted = not fold.is_finished
     machines = [m for m in fold.standing.values() if m.phase is not MachinePhase.GONE and (m.stands or wanted)]
     if machines:
-        chosen = sorted(machines, key=_by_interest)[: moment.machines]
+        chosen = sorted(machines, key=lambda m: (not m.jobs, m.instance))[: moment.machines]
         shown.append(_without_empty(Figures(_COLUMNS, [_machine(m, now) for m in chosen], frozenset({0, 4, 5}))))
         if len(machines) > len(chosen):
             shown.append(f"and {counted(len(machines) - len(chosen), 'machine')} more")
@@ -206,10 +206,6 @@ def _kept(fold: Fold) -> str:
 def _results(fold: Fold) -> str:
     told = [f"{fold.results.counted[r]} {r}" for r in RESULTS if fold.results.counted.get(r)]
     return f"; {', '.join(told)}" if told else ""
-
-
-def _by_interest(machine: MachineRecord) -> tuple[int, int]:
-    return (0 if machine.jobs else 1, machine.instance)
 
 
 def _machine(m: MachineRecord, now: float) -> tuple[str, ...]:

@@ -45,7 +45,8 @@ def show_state(found: RememberedState, terminal: Terminal) -> None:
 
 
 def _row(record: OwnedMachine) -> tuple[str, ...]:
-    marks = [word for word, on in _marks(record) if on]
+    states = {"ending": record.ending, "protected": record.protected, "missed": record.missed_since is not None}
+    marks = [word for word, on in states.items() if on]
     intended = f"{record.intended.astimezone(UTC):%Y-%m-%d %H:%M}"
     return (
         record.address or NOTHING,
@@ -56,12 +57,6 @@ def _row(record: OwnedMachine) -> tuple[str, ...]:
         intended,
         ", ".join(marks),
     )
-
-
-def _marks(record: OwnedMachine) -> Iterator[tuple[str, bool]]:
-    yield "ending", record.ending
-    yield "protected", record.protected
-    yield "missed", record.missed_since is not None
 
 
 def _lines(where: str, state: State) -> Iterator[tuple[str, str]]:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import Field, WithJsonSchema
 
 from hcloud.classify.judgement import ApplicationEstimate
-from hcloud.model.measured.profile import RESOURCES, Aspect, Profile
+from hcloud.model.measured.profile import RESOURCES, Aspect
 from hcloud.views.document import (
     DECIMAL,
     ITSELF,
@@ -54,10 +54,6 @@ def _in_order(columns: Mapping[Any, object], order: Iterable[Any]) -> dict[str, 
     return {str(name): columns[name] for name in order if columns.get(name) is not None}
 
 
-def _failures(profile: Profile) -> dict[str, object]:
-    return _in_order({aspect: failed or None for aspect, failed in profile.failures.items()}, Aspect)
-
-
 class ProfilePart(Part):
     """Everything measured of an application."""
 
@@ -66,7 +62,11 @@ class ProfilePart(Part):
     metric: _Metric
     command: list[Text]
     entries: Annotated[dict[str, dict[str, _Measured]], From(lambda of: _in_order(of.entries, Aspect)), _ASPECTS]
-    failures: Annotated[dict[str, dict[str, _Failed]], From(_failures), _ASPECTS] = Field(default_factory=dict)
+    failures: Annotated[
+        dict[str, dict[str, _Failed]],
+        From(lambda of: _in_order({a: failed or None for a, failed in of.failures.items()}, Aspect)),
+        _ASPECTS,
+    ] = Field(default_factory=dict)
     unmeasurable: Annotated[dict[str, Text], From(lambda of: _in_order(of.unmeasurable, RESOURCES)), Keys(RESOURCES)]
     notes: list[Text]
 

@@ -21,6 +21,7 @@ NOT_HERE = "not measurable here"
 NOT_YET = "not known yet or less well; another run adds to it (--resources, --time-cap)"
 _GAPS = ("not measured", "no score", "not known", "tolerated is")
 _EIGHTHS = " ▏▎▍▌▋▊▉"
+_VERDICTS = {None: "", True: "differs", False: "may be equal"}
 
 
 def show_profile(profile: Profile, terminal: Terminal) -> None:
@@ -30,7 +31,7 @@ def show_profile(profile: Profile, terminal: Terminal) -> None:
     reasons = [(r, profile.unmeasurable[r]) for r in RESOURCES if r in profile.unmeasurable]
     if reasons:
         terminal.show("", Text(NOT_HERE, style="bold"), *(_reason(r, why, width) for r, why in reasons))
-    if gaps := _gaps(profile):
+    if gaps := [n for n in profile.notes if n.partition(": ")[2].startswith(_GAPS) or n.startswith(_GAPS)]:
         terminal.show("", Text(NOT_YET, style="bold"), *(hanging(note, width, "  ") for note in gaps))
     terminal.show("", _performance(profile))
     failed = [(c, f.why) for columns in profile.failures.values() for c, f in columns.items()]
@@ -58,7 +59,7 @@ def show_comparison(comparison: ProfileComparison, terminal: Terminal) -> None:
         if line.aspect is not aspect:
             aspect = line.aspect
             table.add_row(Text(aspect.value.replace("_", " "), style="bold"), "", "", "")
-        table.add_row(f"  {line.column}", *_cells(line, comparison), _verdict(line))
+        table.add_row(f"  {line.column}", *_cells(line, comparison), _VERDICTS[line.differs])
     one, other = (_headline(profile)[1].plain for profile in (comparison.left, comparison.right))
     if one != other:
         lines = (f"left: {one}", f"right: {other}")
@@ -71,11 +72,6 @@ def bar(score: float) -> str:
     eighths = round(score / FULL * BAR * 8)
     whole, part = divmod(eighths, 8)
     return ("█" * whole + (_EIGHTHS[part] if part else "")).ljust(BAR)
-
-
-def _gaps(profile: Profile) -> list[str]:
-    """What a run says of numbers that it did not get, or that mean something else than usual."""
-    return [note for note in profile.notes if note.partition(": ")[2].startswith(_GAPS) or note.startswith(_GAPS)]
 
 
 def _reason(resource: str, why: str, width: int) -> Text:
@@ -103,13 +99,11 @@ def _interference(profile: Profile, *, with_bars: bool) -> Table:
         for aspect, style in ((Aspect.TOLERATED, "green"), (Aspect.CAUSED, "yellow")):
             found = profile.entries.get(aspect, {}).get(resource)
             drawn = bar(found.value) if found is not None and with_bars else ""
-            cells.append(Text("-") if found is None else Text(drawn, style).append(_aligned(found), "default"))
+            cells.append(
+                Text("-") if found is None else Text(drawn, style).append(f"{_score(found):>{SCORE}}", "default")
+            )
         table.add_row(resource, *cells)
     return table
-
-
-def _aligned(found: Measured) -> str:
-    return f"{_score(found):>{SCORE}}"
 
 
 def _score(found: Measured) -> str:
@@ -143,7 +137,3 @@ def _cells(line: ComparedNumber, comparison: ProfileComparison) -> list[str]:
         else:
             cells.append(NOT_HERE if line.column in profile.unmeasurable else "-")
     return cells
-
-
-def _verdict(line: ComparedNumber) -> str:
-    return {None: "", True: "differs", False: "may be equal"}[line.differs]

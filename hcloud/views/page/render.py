@@ -39,7 +39,8 @@ def render(page: Page) -> Written:
     """The whole file."""
     sections = list(zip(page.sections, _anchors(page.sections), strict=True))
     styles = [(HERE / name).read_text(encoding="utf-8") for name in ("page.css", "picture.css")]
-    style = _compact("\n".join(styles))
+    plain = re.sub(r"/\*.*?\*/", "", "\n".join(styles), flags=re.DOTALL)
+    style = re.sub(r"\s*\n\s*", "\n", plain).strip()
     return Written(_template().render(page=page, sections=sections, styles=style, rows=_rows, head=_head))
 
 
@@ -63,11 +64,6 @@ def _template() -> Template:
 def _shown(value: object) -> object:
     """Plain text without control characters; what is markup already stays as it is."""
     return harmless(value) if type(value) is str else value
-
-
-def _compact(style: str) -> str:
-    """A style sheet without comments and indentation."""
-    return re.sub(r"\s*\n\s*", "\n", re.sub(r"/\*.*?\*/", "", style, flags=re.DOTALL)).strip()
 
 
 def _anchors(sections: Sequence[PageSection]) -> list[str]:

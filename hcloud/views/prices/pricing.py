@@ -49,7 +49,8 @@ def show_listing(lines: Sequence[PriceLine], terminal: Terminal, limit: int) -> 
 def show_type_screen(screen: TypeScreen, terminal: Terminal) -> None:
     """All purchase options of one type on one screen, and which of its prices are in quarantine."""
     lines = screen.lines
-    terminal.show(Text(_headline(lines[0])), "")
+    key, machine = lines[0].offer.key, lines[0].machine
+    terminal.show(Text(f"{key.instance_type} in {key.provider} {key.region}{_size(machine)}"), "")
     names = ("purchase option", *_FIGURES, "off", "break even", "age", "")
     rows = [
         (_purchase(o.key) + _special(o.key), *_figures(line), percent(line.discount, none=""),
@@ -141,11 +142,6 @@ def _purchase(key: OfferKey) -> str:
     """The purchase in the field's short terms: ``EC2 Instance SP 1y all upfront``."""
     name = SHORT.get(key.option, str(key.option))
     return f"{name} {key.term_years}y {key.payment.replace('-', ' ')}" if key.term_years else name
-
-
-def _headline(line: PriceLine) -> str:
-    key, machine = line.offer.key, line.machine
-    return f"{key.instance_type} in {key.provider} {key.region}{_size(machine)}"
 
 
 def _size(machine: InstanceType | None) -> str:

@@ -30,13 +30,11 @@ def report_page(report: Report, sections: Sequence[PageSection]) -> Page:
     picture = [PageSection("Effective cost by day", figures=tuple(drawn))] if drawn else []
     title = f"{SOURCES[report.source]} {report.name}"
     rest = [PageSection(s.heading, s.words[1:], s.figures, s.tables, s.notes, s.points) for s in sections]
-    return Page(title[:1].upper() + title[1:], _lead(report), (*picture, *rest), _key_figures(report), _foot(report))
-
-
-def _lead(report: Report) -> tuple[str, ...]:
     found = savings(report.charges)
     less = "" if found.rate is None else f", {percent(found.rate)} below list price"
-    return (f"{money(report.costs.effective)}{less}",)
+    lead = (f"{money(report.costs.effective)}{less}",)
+    foot = () if report.price_day is None else (f"oldest price of {report.price_day}",)
+    return Page(title[:1].upper() + title[1:], lead, (*picture, *rest), _key_figures(report), foot)
 
 
 def _key_figures(report: Report) -> tuple[KeyFigure, ...]:
@@ -47,10 +45,6 @@ def _key_figures(report: Report) -> tuple[KeyFigure, ...]:
         KeyFigure("billed", money(costs.billed), "with the payments for commitments"),
         KeyFigure("unused commitment", money(saved.unused), f"utilisation {percent(held.utilisation)}"),
     )
-
-
-def _foot(report: Report) -> tuple[str, ...]:
-    return () if report.price_day is None else (f"oldest price of {report.price_day}",)
 
 
 def _days(charges: Sequence[Charge]) -> list[str]:
@@ -71,19 +65,14 @@ def _drawn(report: Report) -> Drawn:
 
     marks = [SeriesMark(n, float(at), (float(amounts[d, n]),)) for at, d in enumerate(days) for n in names]
     panel = Panel("", "stacked", "day (UTC)", "dollars a day", marks, names=tuple(map(_day, days)))
-    groups = [PanelGroup([panel], kinds=dict(zip(names, _colours(names), strict=True)))]
+    committed = cycle(COMMITTED)
+    groups = [PanelGroup([panel], kinds={name: OWN.get(name) or next(committed) for name in names})]
     return Drawn(
         "Effective cost by day and purchase option",
         lambda width: panels(groups, width),
         f"Stacked bars, one a day from {days[0]} to {days[-1]}, up to {format_money(most, 2)} a day; in all {said}.",
         "Commitments are spread over what they cover; days are in UTC.",
     )
-
-
-def _colours(names: Sequence[str]) -> list[str]:
-    """On demand, spot and commitments each in the colour that they have on every page."""
-    committed = cycle(COMMITTED)
-    return [OWN.get(name) or next(committed) for name in names]
 
 
 def _day(day: str) -> str:

@@ -9,7 +9,7 @@ from decimal import Decimal
 
 from hcloud.model.report import Costs
 from hcloud.planning.reports.report import ChargeGroup, Dimension, Report, ReportSource, grouped, shown, to_cents
-from hcloud.planning.reports.savings import CommitmentUse, Coverage, Savings, against, coverage, savings, uses
+from hcloud.planning.reports.savings import CommitmentUse, Savings, against, coverage, savings, uses
 from hcloud.units import cents, format_money, percent
 from hcloud.views.console import Terminal
 from hcloud.views.page.parts import PageSection
@@ -63,9 +63,12 @@ def _parts(found: Savings, whole: Decimal) -> tuple[Decimal, ...]:
 def commitments_sections(report: Report, at: datetime) -> tuple[PageSection, ...]:
     """Coverage and utilisation, and each commitment with what was not used of it and when it ends."""
     whole, found = coverage(report.charges), uses(report)
-    words = (_headline(report), *_coverage_words(whole))
+    said = (
+        f"coverage {percent(whole.coverage)} of {money(whole.coverable)} that commitments could cover, "
+        f"utilisation {percent(whole.utilisation)}, unused {money(cents(whole.unused))}"
+    )
     tables = (_commitment_figures(found, at),) if found else ()
-    return (PageSection("Commitments", words, tables=tables, notes=report.notes),)
+    return (PageSection("Commitments", (_headline(report), said), tables=tables, notes=report.notes),)
 
 
 def show_sections(sections: Sequence[PageSection], terminal: Terminal) -> None:
@@ -136,13 +139,6 @@ def _counterfactuals(report: Report) -> Iterator[Figures]:
     rows += [(one.name, money(cents(one.dollars)), _against(more, effective)) for one, more in against(report)]
     if report.counterfactuals:
         yield Figures(("for the same use", "$", "difference"), rows, frozenset((1, 2)))
-
-
-def _coverage_words(whole: Coverage) -> Iterator[str]:
-    yield (
-        f"coverage {percent(whole.coverage)} of {money(whole.coverable)} that commitments could cover, "
-        f"utilisation {percent(whole.utilisation)}, unused {money(cents(whole.unused))}"
-    )
 
 
 def _commitment_figures(found: Sequence[CommitmentUse], at: datetime) -> Figures:

@@ -61,7 +61,9 @@ def basis_of(found: BillOfKinds, loaded: Loaded, now: datetime) -> BillBasis:
     found = replace(found, bill=replace(found.bill, commitments=(*found.bill.commitments, *held_too)))
     bound = tuple(section for section in owned if section not in floating)
     loaded = replace(loaded, config=loaded.config.model_copy(update={"owned": bound}))
-    held = held_of(found.bill, kinds, found.types, _held_rule(found, loaded, _floated(kinds, book), book, now))
+    until, horizon = loaded.config.bill.held_until, loaded.config.settings().outlook.horizon_hours
+    seen, floats = (found.recent_hours, found.end, found.shrunk), _floated(kinds, book)
+    held = held_of(found.bill, kinds, found.types, HeldRule(now, until, horizon, *seen, floats, book.offers))
     least = sum((use.size for use in kinds), Decimal(0)) * Decimal(loaded.config.bill.least_share)
     large = tuple(use for use in kinds if use.size >= least)
     small = tuple(use for use in kinds if use.size < least)
@@ -89,14 +91,6 @@ def _floated(kinds: Sequence[KindUse], book: PriceBook) -> frozenset[tuple[str, 
         for provider, region, name, os, tenancy in places
         if any(OfferKey(provider, region, name, *term, os, tenancy) in book.offers for term in terms)
     )
-
-
-def _held_rule(
-    found: BillOfKinds, loaded: Loaded, floating: frozenset[tuple[str, ...]], book: PriceBook, now: datetime
-) -> HeldRule:
-    horizon = loaded.config.settings().outlook.horizon_hours
-    until = loaded.config.bill.held_until
-    return HeldRule(now, until, horizon, found.recent_hours, found.end, found.shrunk, floating, book.offers)
 
 
 def question_of(basis: BillBasis, use: KindUse) -> tuple[Demand, Loaded]:

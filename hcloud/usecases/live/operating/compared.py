@@ -97,7 +97,9 @@ def _compared(known: JournalContents, jobs: Jobs, market: _Market, until: float)
         if name != known.setup.strategy:
             costs.append(_simulated(study, _as_here(load_strategy(name), vcpus), until - began))
     pieces = len(jobs) if jobs.servers is None else int(jobs.servers.sum())
-    missing = [*_parts_missing(len(journeys) - pieces, running)]
+    missing = [f"{counted(running, 'job')} still running: as long as so far"] if running else []
+    if left_out := len(journeys) - pieces:
+        missing.append(f"{counted(left_out, 'job')} left out: nothing of it ran, or it ran for no time")
     if fold.harvested.known or fold.harvested.jobs:
         missing.append("jobs on idle capacity cost nothing here; SR and OdF do not run them")
     return CostComparison(market.unit, tuple(costs), (*market.notes, *_reserve_of_sr(), *missing))
@@ -109,13 +111,6 @@ def _reserve_of_sr() -> Iterator[str]:
     if isinstance(rule, PeakOverprovisioned):
         margin = rule.vcpus(1.0, 1.0, profiled=known) - 1
         yield f"SR reserves for the peak of these jobs, as if it were known, and {margin:.0%} more, in whole machines"
-
-
-def _parts_missing(left_out: int, running: int) -> Iterator[str]:
-    if running:
-        yield f"{counted(running, 'job')} still running: as long as so far"
-    if left_out:
-        yield f"{counted(left_out, 'job')} left out: nothing of it ran, or it ran for no time"
 
 
 def _lived(fold: Fold, shop: Shop, seconds: float, now: float) -> StrategyCost:

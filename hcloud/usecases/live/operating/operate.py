@@ -209,18 +209,13 @@ def _check_fits(orders: Sequence[JobOrder], setup: Setup) -> None:
 def _to_go_on_with(directory: Path) -> JournalContents | None:
     """The journal of work that is not finished. Where there is none, what was asked of a controller that did not read
     it any more is forgotten; what is asked from now on is for this one."""
-    known = _unfinished(directory / JOURNAL)
-    if known is None:
-        Requests(directory / REQUESTS).clear()
-    return known
-
-
-def _unfinished(path: Path) -> JournalContents | None:
-    """The journal of work that is not finished."""
-    if not path.exists() or not path.stat().st_size:
-        return None
-    known = read_known(path)
-    return None if fold_of(known).is_finished else known
+    path = directory / JOURNAL
+    if path.exists() and path.stat().st_size:
+        known = read_known(path)
+        if not fold_of(known).is_finished:
+            return known
+    Requests(directory / REQUESTS).clear()
+    return None
 
 
 def read_known(path: Path) -> JournalContents:
