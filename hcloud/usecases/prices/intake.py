@@ -99,9 +99,8 @@ def take_file(path: Path, hints: Hints, stored: PriceBook | None) -> IntakeResul
     known_format = format_named(hints.format) if hints.format else recognise(text, str(path))
     day = hints.day or own_day(text) or _day_of(path)
     placed = _PLACE_IN_NAME.search(path.name)
-    region = (
-        placed[1] if placed else hints.region
-    )  # of a file that does not say: one that does is only restricted to it
+    # where the file itself says no region; one that does is only restricted to the hint's
+    region = placed[1] if placed else hints.region
     source = PriceSource(path.name, day, hints.provider, region, _shapes(stored))
     book = restricted_to(known_format.read(text, source), hints.provider, hints.region)
     taken = _checked(book, known_format.name, path.name, stored)
