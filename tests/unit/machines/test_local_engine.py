@@ -85,7 +85,7 @@ class Ground:
 
 @pytest.fixture
 def groups() -> bool:
-    """Whether jobs are in control groups where the machine has them; what ends and bounds them is tried without, too."""
+    """Whether jobs are in control groups where there are any; what ends and bounds them is tried without, too."""
     return True
 
 

@@ -307,10 +307,14 @@ def test_an_interrupted_call_leaves_nothing_behind(tmp_path: Path, monkeypatch: 
     frame = pd.DataFrame({"submit": np.arange(100_000.0), "duration": 60.0})
     hcloud.read(frame[:9])
     before = set(threading.enumerate())
-    threading.Timer(0.05, os.kill, [os.getpid(), signal.SIGINT]).start()
-    with pytest.raises(KeyboardInterrupt):
+
+    def read_for_ever() -> None:
         while True:
             hcloud.read(frame)
+
+    threading.Timer(0.05, os.kill, [os.getpid(), signal.SIGINT]).start()
+    with pytest.raises(KeyboardInterrupt):
+        read_for_ever()
     for _ in range(100):
         left = [thread.name for thread in threading.enumerate() if thread not in before]
         if any(not name.startswith("Dummy") for name in left):  # those are of pyarrow
