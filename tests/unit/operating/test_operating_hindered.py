@@ -336,20 +336,24 @@ def test_a_command_of_slurm_that_hangs_is_given_up_and_what_it_would_change_is_n
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("strategy", "pool", "away"), [("HM", 1, 0.0), ("OdF", 0, 20.0), ("HM", 1, 4000.0)])
+@pytest.mark.parametrize(
+    ("strategy", "pool", "away", "count"), [("HM", 1, 0.0, 12), ("OdF", 0, 20.0, 4), ("HM", 1, 4000.0, 4)]
+)
 def test_a_controller_killed_anywhere_loses_nothing_and_finds_what_has_become_due_meanwhile(
-    tmp_path: Path, strategy: str, pool: int, away: float
+    tmp_path: Path, strategy: str, pool: int, away: float, count: int
 ) -> None:
     """Killed anywhere, also while it ends machines that the controller still keeps for a while."""
-    orders = [job(f"j{n}", cores=1 + n % 2, seconds=20.0 + n, submit=4.0 * n, restartable=n % 2 == 0) for n in range(4)]
+    orders = [
+        job(f"j{n}", cores=1 + n % 2, seconds=20.0 + n, submit=4.0 * n, restartable=n % 2 == 0) for n in range(count)
+    ]
     kills = [0]
     for kill in kills:
         world = World.of(tmp_path / f"{kill}", orders, strategy, pool)
         world.kill_number, world.away = kill, away
         world.run()
-        world.check(completed=4)
+        world.check(completed=count)
         world.close()
-        kills += () if kill else moments(world.course)[1::3]
+        kills += () if kill else moments(world.course)[1 :: 3 * count // 4]
     assert len(kills) > 10
 
 
