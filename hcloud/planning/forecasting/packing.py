@@ -297,8 +297,9 @@ def _placed(rooms: Counts, left: Counts, level: int, free: int) -> Counts:
 def _opened(rooms: Counts, left: Counts, level: int) -> None:
     """New machines for what is left."""
     each = LEVELS // level
-    rooms[LEVELS - each * level] += left // each
-    rest = left % each
+    full = left // each
+    rooms[LEVELS - each * level] += full
+    rest = left - full * each  # % takes twice as long
     at = np.flatnonzero(rest)
     rooms[LEVELS - rest[at] * level, at] += 1
 

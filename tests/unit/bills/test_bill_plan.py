@@ -211,7 +211,7 @@ def in_the_order_of_aws(run: dict[str, NDArray[np.float64]], floats: Floating, b
     return sum(float(vcpus.sum()) * price[name] for name, vcpus in left.items())
 
 
-@pytest.mark.parametrize("dollars", [1.5, 3.0, 4.2])
+@pytest.mark.parametrize("dollars", [1.5, 4.2])
 def test_what_is_saved_beside_a_plan_that_floats_is_what_every_hour_in_the_order_of_aws_says(dollars: float) -> None:
     run = {"m5.large": 40 + 30 * DAY, "m7i.large": 30 - 24 * DAY, "c6g.large": 20 + 4 * DAY}
     held = savings_plan(str(dollars), datetime(2028, 1, 1, tzinfo=UTC), "0")

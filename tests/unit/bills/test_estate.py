@@ -27,14 +27,16 @@ HOURS = 8760
 BOOK = load_bundled(providers={Provider.AWS, Provider.GCP}, regions={"us-east-1", "us-central1"}, systems={"linux"})
 
 
-def kind(name: str, machines: float, provider: Provider = Provider.AWS, region: str = "us-east-1") -> EstateKind:
+def kind(
+    name: str, machines: float, provider: Provider = Provider.AWS, region: str = "us-east-1", hours: int = HOURS
+) -> EstateKind:
     """So many of a type in every hour of a year."""
     shape = BOOK.types[provider, name]
     on_demand = BOOK.offers[OfferKey(provider, region, name, PurchaseOption.ON_DEMAND)]
     candidate = Candidate(shape, on_demand, (), None, BOOK.sustained.get((provider, shape.family)))
-    vcpus = np.full(HOURS, machines * float(shape.vcpus))
-    gib = np.full(HOURS, machines * float(shape.memory_gib))
-    return EstateKind.planned(candidate, Forecast(3600, vcpus, gib, np.zeros(HOURS), 168, by_part=True))
+    vcpus = np.full(hours, machines * float(shape.vcpus))
+    gib = np.full(hours, machines * float(shape.memory_gib))
+    return EstateKind.planned(candidate, Forecast(3600, vcpus, gib, np.zeros(hours), 168, by_part=True))
 
 
 def pool(dollars: float, *rates: float) -> EstatePool:
@@ -140,17 +142,18 @@ def test_nothing_is_bought_that_saves_less_than_its_part_of_the_cost_beside_the_
 def test_what_another_number_of_a_purchase_changes_is_what_the_whole_costs_more(seed: int) -> None:
     """Of pools that overlap and end, of kinds with sustained use, of purchases of two terms that begin and end too,
     after others have moved, some to none."""
-    rng, hours = np.random.default_rng(seed), np.arange(HOURS)
-    aws = [kind(name, float(rng.integers(1, 20))) for name in ("m5.large", "c6g.large", "r5.large", "m6i.large")]
-    all_kinds = (*aws, kind("n1-standard-2", 6, Provider.GCP, "us-central1"))
+    rng, many = np.random.default_rng(seed), 1460  # two months, for sustained use
+    hours, names = np.arange(many), ("m5.large", "c6g.large", "r5.large", "m6i.large")
+    aws = [kind(name, float(rng.integers(1, 20)), hours=many) for name in names]
+    all_kinds = (*aws, kind("n1-standard-2", 6, Provider.GCP, "us-central1", many))
     kinds = tuple(replace(k, machines=k.machines * (1 + 0.5 * np.sin(hours / 4 + rng.random()))) for k in all_kinds)
-    ends, shares = rng.integers(100, HOURS, 3), rng.uniform(0.4, 1.02, (3, len(kinds)))
+    ends, shares = rng.integers(100, many, 3), rng.uniform(0.4, 1.02, (3, len(kinds)))
     dollars = [np.where(hours < end, rng.random(), 0.0) for end in ends]
     rates = [{n: k.price * s for n, (k, s) in enumerate(zip(kinds, of, strict=True))} for of in shares]
     estate = BilledEstate(kinds, tuple(map(EstatePool, dollars, rates)), 1.0)
     held = []
     for number, option in enumerate([PurchaseOption.RESERVED, PurchaseOption.COMPUTE_SAVINGS_PLAN] * 2):
-        years, steps = (1, slice(0, ends[0])) if number < 2 else (3, slice(ends[1] // 2, HOURS))
+        years, steps = (1, slice(0, ends[0])) if number < 2 else (3, slice(ends[1] // 2, many))
         offer = BOOK.offers[OfferKey(Provider.AWS, "us-east-1", "m5.large", option, years, Payment.NONE)]
         own = rates[number // 2] if option.floats else None
         held.append(KindPurchase(number, Holding(offer, int(rng.integers(0, 6))), steps, 1.0, own))

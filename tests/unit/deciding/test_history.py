@@ -71,7 +71,7 @@ WORDS = ("of history is too short for a commitment of", "upfront)", "measure at 
 def test_of_less_than_an_hour_no_form_of_a_plan_tells_a_saving(
     short: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv("HYC_PLANNING__STEP")  # whole hours hide it
+    monkeypatch.setenv("HYC_PLANNING__STEP", "30min")  # whole hours hide it
     Path("trace.csv").write_text(HOUR + "".join(f"j{n},{n},60,8,32,batch\n" for n in range(20)), encoding="utf-8")
     asked = ["plan", "trace.csv", "--family", "m6i", "--vcpus", "8", *NOW]
     assert run([*asked, "--out", "plan.json"]) == 0

@@ -157,7 +157,7 @@ def by_hand(machines: list[int], owned: list[tuple[int, int]], renewed: bool) ->
 @pytest.mark.parametrize(
     "owned", [[(16, 4000)], [(16, 8759)], [(16, 1)], [(9, 2000), (7, 6000)], [(5, 7000), (3, HOURS)], [(16, HOURS)]]
 )
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_what_is_bought_again_when_it_ends_is_told_where_that_costs_less(
     seed: int, owned: list[tuple[int, int]]
 ) -> None:

@@ -83,9 +83,18 @@ class Ground:
         return next(int(line[4]) for line in lines if line[5].endswith(f":{lock}"))
 
 
-@pytest.fixture(params=["groups", "no groups"])
-def ground(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Ground]:
-    found = Ground(tmp_path, Hierarchy(0) if request.param == "no groups" else this_machine())
+@pytest.fixture
+def groups() -> bool:
+    """Whether jobs are in control groups where there are any; what ends and bounds them is tried without, too."""
+    return True
+
+
+both = pytest.mark.parametrize("groups", [True, False], ids=["groups", "no groups"])
+
+
+@pytest.fixture
+def ground(groups: bool, tmp_path: Path) -> Iterator[Ground]:
+    found = Ground(tmp_path, this_machine() if groups else Hierarchy(0))
     yield found
     running = tmp_path / "running"
     found.host.end({p.name for p in running.glob("*")} | found.host.alive())
@@ -93,6 +102,7 @@ def ground(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Ground]:
         engine.close()
 
 
+@both
 def test_a_job_runs_where_it_was_told_to_and_its_end_is_told(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "canary-12345678")
     monkeypatch.setenv("HOME", "/home/somebody")
@@ -113,24 +123,26 @@ def test_a_job_runs_where_it_was_told_to_and_its_end_is_told(ground: Ground, mon
     assert ground.printed("a/b.c", "err") == "no\n"
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("command", "code", "said"),
-    [
-        (("no-such-command-here",), 127, "command not found"),
-        (("/etc/passwd",), 126, "Permission denied"),
-        (("/bin/sh", "-c", "kill -9 $$"), 137, ""),
-        (("/bin/sh", "-c", "kill -TERM $$"), 143, ""),
-        (("true",), 0, ""),
-    ],
-)
-def test_a_code_is_what_a_shell_would_tell(ground: Ground, command: tuple[str, ...], code: int, said: str) -> None:
+CODES = [
+    (("no-such-command-here",), 127, "command not found"),
+    (("/etc/passwd",), 126, "Permission denied"),
+    (("/bin/sh", "-c", "kill -9 $$"), 137, ""),
+    (("/bin/sh", "-c", "kill -TERM $$"), 143, ""),
+    (("true",), 0, ""),
+]
+
+
+@both
+def test_a_code_is_what_a_shell_would_tell(ground: Ground) -> None:
     ground.machine()
-    ground.begin("job", *command)
-    assert ground.over("job").code == code
-    assert said in ground.printed("job", "err")
+    for at, (command, _, _) in enumerate(CODES):
+        ground.begin(f"job-{at}", *command)
+    for at, (_, code, said) in enumerate(CODES):
+        assert ground.over(f"job-{at}").code == code
+        assert said in ground.printed(f"job-{at}", "err")
 
 
+@both
 @pytest.mark.slow
 def test_what_a_job_leaves_running_ends_with_it(ground: Ground) -> None:
     ground.machine()
@@ -147,6 +159,7 @@ def test_what_a_job_leaves_running_ends_with_it(ground: Ground) -> None:
     assert len(runs(other)) == 1, "another job's processes are its own"
 
 
+@both
 @pytest.mark.slow
 def test_what_shed_every_sign_of_its_job_ends_with_the_last_that_may_have_started_it(ground: Ground) -> None:
     ground.machine()
@@ -156,6 +169,7 @@ def test_what_shed_every_sign_of_its_job_ends_with_the_last_that_may_have_starte
     assert not runs(number)
 
 
+@both
 @pytest.mark.slow
 def test_a_stopped_job_ends_with_all_its_processes_and_says_so(ground: Ground) -> None:
     ground.machine()
@@ -172,6 +186,7 @@ def test_a_stopped_job_ends_with_all_its_processes_and_says_so(ground: Ground) -
     ground.engine.stop("nobody", 1)
 
 
+@both
 @pytest.mark.slow
 def test_one_that_does_not_heed_is_killed(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
     set_in_keeper(monkeypatch, "GRACE", 0.2)
@@ -184,6 +199,7 @@ def test_one_that_does_not_heed_is_killed(ground: Ground, monkeypatch: pytest.Mo
     assert not runs(number)
 
 
+@both
 @pytest.mark.slow
 def test_a_job_that_takes_more_memory_than_it_asked_for_is_killed_and_told(ground: Ground) -> None:
     ground.machine()
@@ -316,6 +332,7 @@ def test_a_job_is_begun_once_where_the_engine_is_killed_at_any_step(tmp_path: Pa
             engine.close()
 
 
+@both
 @pytest.mark.slow
 def test_what_was_with_a_dead_keeper_is_lost_and_nothing_of_it_runs(ground: Ground) -> None:
     ground.machine()
@@ -368,16 +385,16 @@ keep.Keeper.keep = begin
 def test_a_keeper_killed_at_any_step_loses_no_job_and_begins_none_twice(tmp_path: Path) -> None:
     """Judged by what the jobs wrote themselves: one that was told not to have begun wrote nothing."""
     ground = Ground(tmp_path)
-    steps, number = 34, some_number()
+    steps, number = range(0, 34, 2), some_number()  # after a call is as before the next
     try:
-        for at in range(steps):
+        for at in steps:
             script = ground.engine.joining(MachineRole(at, "medium", True))
             text = f"exec({DIES.format(at=at)!r}); from hcloud"
             words = shlex.split(script.partition("exec ")[2])
             words[-1] = words[-1].replace("from hcloud", text, 1)
             ground.host.start([f"m-{at}"], f"#!/bin/sh\nexec {shlex.join(words)}\n", ROOM)
             ground.shell(f"job-{at}", f"echo ran; (setsid sleep {number} &); sleep 0.05", machine=at)
-        told = {at: ground.over(f"job-{at}") for at in range(steps)}
+        told = {at: ground.over(f"job-{at}") for at in steps}
         for at, end in told.items():
             ran = ground.printed(f"job-{at}").count("ran")
             assert ran <= 1
@@ -390,7 +407,7 @@ def test_a_keeper_killed_at_any_step_loses_no_job_and_begins_none_twice(tmp_path
         again = ground.anew().look().jobs
         assert {(j.job, j.phase, j.began) for j in again} == {(j.job, j.phase, j.began) for j in told.values()}
     finally:
-        ground.host.end({f"m-{at}" for at in range(steps)})
+        ground.host.end({f"m-{at}" for at in steps})
         for engine in ground.engines:
             engine.close()
 

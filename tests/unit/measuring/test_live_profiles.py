@@ -139,7 +139,7 @@ def trace(tmp_path: Path) -> Path:
 
 @pytest.mark.slow
 def test_a_plan_made_afterwards_takes_the_family_on_which_jobs_kept_their_target(
-    trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    trace: Path, tmp_path: Path, coarse_steps: None, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = ["plan", str(trace), "--provider", "aws", "--family", "m5", "--family", "m6i", *NOW, "-o", "json"]
 

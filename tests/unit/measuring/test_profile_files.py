@@ -49,7 +49,7 @@ def profiles(draw: st.DrawFn) -> Profile:
 
 @pytest.mark.slow
 @given(profiles())
-@settings(max_examples=20)
+@settings(max_examples=8)
 def test_what_is_written_is_read_back(profile: Profile) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "app.yaml"

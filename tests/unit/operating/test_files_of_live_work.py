@@ -31,6 +31,7 @@ def world_of(tmp_path: Path, *files: str) -> World:
     world = World.of(tmp_path / "j", (), "SR", 1)
     opened = [FollowedFile(JobsFile(tmp_path / name), world.now) for name in files]
     world.source = SeveralFiles(opened)  # type: ignore[assignment]
+    world.rhythm = replace(world.rhythm, period=60.0, look=60.0)  # the reserve stands idle for two hours
     return world
 
 

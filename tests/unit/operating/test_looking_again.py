@@ -12,7 +12,7 @@ from hcloud.model.running.note import PassNoted
 from hcloud.store.journals.entries import entries_of
 from hcloud.usecases.live.operating.looking import Onlooker, look
 
-CHUNK = 1_500
+CHUNK = 1_900
 
 
 @pytest.fixture(scope="module")

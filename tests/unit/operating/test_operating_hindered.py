@@ -106,6 +106,7 @@ def test_a_clock_that_is_set_back_an_hour_neither_loses_nor_repeats_anything(tmp
 def test_machines_go_in_time_although_the_clock_was_set_back_a_year(tmp_path: Path) -> None:
     """Time stood still until the clock was where it had been: idle machines were paid for, and jobs waited, so long."""
     world = World.of(tmp_path / "j", [job("a", seconds=5.0), job("later", seconds=5.0, submit=4000.0)], "OdM", 0)
+    world.rhythm = replace(world.rhythm, period=20.0, look=20.0)
     clock = world.start().desk.parts.clock = SkewedClock(world.cloud.clock)
     loop = world.run(until=lambda loop: any(m.idle_until is not None for m in loop.fold.standing.values()))
     left, began = max(m.idle_until or 0.0 for m in loop.fold.standing.values()) - clock.now(), clock.passed()
@@ -335,21 +336,24 @@ def test_a_command_of_slurm_that_hangs_is_given_up_and_what_it_would_change_is_n
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("away", [20.0, 4000.0])
-@pytest.mark.parametrize(("strategy", "pool"), [("OdF", 0), ("HM", 1)])
-def test_a_controller_that_comes_back_late_finds_what_has_become_due(
-    tmp_path: Path, strategy: str, pool: int, away: float
+@pytest.mark.parametrize(
+    ("strategy", "pool", "away", "count"), [("HM", 1, 0.0, 12), ("OdF", 0, 20.0, 4), ("HM", 1, 4000.0, 4)]
+)
+def test_a_controller_killed_anywhere_loses_nothing_and_finds_what_has_become_due_meanwhile(
+    tmp_path: Path, strategy: str, pool: int, away: float, count: int
 ) -> None:
     """Killed anywhere, also while it ends machines that the controller still keeps for a while."""
-    orders = [job(f"j{n}", cores=1 + n % 2, seconds=20.0 + n, submit=4.0 * n, restartable=n % 2 == 0) for n in range(4)]
+    orders = [
+        job(f"j{n}", cores=1 + n % 2, seconds=20.0 + n, submit=4.0 * n, restartable=n % 2 == 0) for n in range(count)
+    ]
     kills = [0]
     for kill in kills:
         world = World.of(tmp_path / f"{kill}", orders, strategy, pool)
         world.kill_number, world.away = kill, away
         world.run()
-        world.check(completed=4)
+        world.check(completed=count)
         world.close()
-        kills += () if kill else moments(world.course)[1::3]
+        kills += () if kill else moments(world.course)[1 :: 3 * count // 4]
     assert len(kills) > 10
 
 

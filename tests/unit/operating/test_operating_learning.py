@@ -98,12 +98,12 @@ def test_a_misclassified_service_is_placed_anew_by_its_corrected_estimate(tmp_pa
 @pytest.mark.slow
 def test_what_was_learnt_outlives_the_controller_and_its_snapshots(tmp_path: Path) -> None:
     world = noisy(tmp_path / "j", [web("w1"), web("w2", 90.0)], Taught())
-    world.long = 2_000
     world.run(until=lambda loop: bool(loop.fold.fitted))
-    world.known = Taught(vector=None)
+    world.known, world.long = Taught(vector=None), 12_000
     world.start()
     world.run()
     world.check(completed=3)
+    assert world.points["journal.renewed"] > 0
     assert fold_of(read_journal(tmp_path / "j")).fitted["web"].vector == SENSITIVE
     last = world.engine.ran[-1]
     assert (last.job, world.cloud.ledger.machines[last.machine].instance_type) == ("w2", "large")

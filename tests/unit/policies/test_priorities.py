@@ -21,7 +21,7 @@ COMING = st.lists(
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(COMING)
 def test_jobs_leave_the_queue_by_priority_then_as_they_came(coming: list[tuple[int, bool, bool]]) -> None:
     """One server that each of them fills; some are urgent, and some are cancelled while they wait."""
@@ -47,7 +47,7 @@ def test_jobs_leave_the_queue_by_priority_then_as_they_came(coming: list[tuple[i
 
 
 @pytest.mark.slow
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.lists(st.integers(-2, 2), max_size=12), st.integers(-3, 3))
 def test_who_comes_is_told_to_wait_only_for_those_whose_turn_is_before(queue: list[int], priority: int) -> None:
     """The cause of its wait is that of a queue in which nobody is whom it passes."""

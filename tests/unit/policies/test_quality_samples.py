@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
-from simulating import excerpt, setting_of, tasks_in, world_of
+from simulating import excerpt, setting_of, tasks_in
 
 from hcloud.control.controller import sampled
 from hcloud.control.opening import new_control
@@ -15,8 +14,8 @@ from hcloud.policy.quality import leading
 from hcloud.policy.records import table
 from hcloud.policy.registry import compose
 from hcloud.readers.strategies import load_strategy
-from hcloud.sim.machine_code.compiled import plain
 from hcloud.sim.kernels.world import QUALITY
+from hcloud.sim.run import run
 
 
 def test_an_instance_that_is_kept_and_measured_again_does_not_vote_for_its_type_again() -> None:
@@ -34,12 +33,9 @@ def test_an_instance_that_is_kept_and_measured_again_does_not_vote_for_its_type_
     assert control.servers[0].high == 9 * 10**9 + 49  # what is known of the instance itself
 
 
-@pytest.mark.slow
 def test_a_simulated_type_has_one_sample_from_each_instance_when_it_was_ready() -> None:
     setting = setting_of("OdM", 0)
-    tasks = tasks_in(setting, excerpt(200))
-    world = world_of(setting, tasks)
-    plain()["sim.kernels.engine.simulate"](world, len(tasks) + 1)
+    world = run(setting, tasks_in(setting, excerpt(200)), journal=True).world
     lines = np.asarray(world.lines)[: world.tally.lines]
     looks = lines[lines["code"] == QUALITY]
     started = lines[lines["code"] == READY]

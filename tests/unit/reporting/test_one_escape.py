@@ -26,7 +26,7 @@ SEALED = {
     "Xml": {"views/escaped.py"},
 }
 """What says that a text was escaped, and who may say it."""
-TELLING = re.compile(r"Written\(|Markdown\(|Xml\(|\bmd\(|\bxml\(|\bsys\b|\.(?:out|err)\.|ensure_ascii")
+TELLING = re.compile(r"Written\(|Markdown\(|Xml\(|\bmd\(|\bxml\(|\bsys\.(?:__)?std|\.(?:out|err)\.|ensure_ascii")
 """Files without any of it need not be read."""
 LAID_OUT = {"width", "is_terminal", "height"}
 RAW = {"views/console.py", "views/live/decision.py"}  # decisions are lines of JSON of names that can be printed

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import hashlib
 import os
 import subprocess
 import sys
@@ -70,7 +71,7 @@ def test_clusters_have_what_the_sources_count(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [1, 2, 77])
+@pytest.mark.parametrize("seed", [1, 77])
 @pytest.mark.parametrize("name", SMALL)
 def test_stated_figures_hold(name: str, seed: int, book: ClusterBook) -> None:
     found = made(book, name, seed)
@@ -273,7 +274,7 @@ def test_residents_are_there_from_the_start_to_the_end_and_tasks_come_by_twenty(
 
 
 @pytest.mark.slow
-def test_jobs_are_the_same_to_the_byte_however_many_processors_there_are() -> None:
+def test_jobs_are_the_same_to_the_byte_however_many_processors_there_are(book: ClusterBook) -> None:
     """Products of long columns that a library shares among its threads are rounded by how many these are."""
     words = (
         "import hashlib; from hcloud.readers.clouds import CLUSTERS, load_cloud\n"
@@ -281,12 +282,11 @@ def test_jobs_are_the_same_to_the_byte_however_many_processors_there_are() -> No
         "from hcloud.sim.setup.clustered.clusters import cluster_scenario\n"
         "cluster = load_clusters().clusters['tarcil-110']\n"
         "jobs = cluster_scenario('tarcil-110', cluster, load_cloud(CLUSTERS)).jobs\n"
-        "print(len(jobs), hashlib.sha256(jobs.duration.tobytes()).hexdigest())"
+        "print(hashlib.sha256(jobs.duration.tobytes()).hexdigest())"
     )
-    told = []
-    for threads in ("1", "2"):
-        environment = {**os.environ, "OPENBLAS_NUM_THREADS": threads}
-        command = [sys.executable, "-c", words]
-        told.append(subprocess.run(command, env=environment, capture_output=True, check=True).stdout)
-    assert told[0] == told[1]
-    assert int(told[0].split()[0]) > 10_000, "so many that threads would share them"
+    assert os.environ["OPENBLAS_NUM_THREADS"] == "1", "as conftest says"
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "2"}
+    told = subprocess.run([sys.executable, "-c", words], env=environment, capture_output=True, text=True, check=True)
+    here = made(book, "tarcil-110").jobs.duration
+    assert told.stdout.strip() == hashlib.sha256(here.tobytes()).hexdigest()
+    assert len(here) > 10_000, "so many that threads would share them"

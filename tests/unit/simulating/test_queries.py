@@ -32,6 +32,8 @@ def test_stages_wait_and_data_lies_on_servers_that_residents_leave_room_on() -> 
     assert jobs.requires is not None
     names = [name.decode() for name in jobs.ids.tolist()]
     waits = waits_of(jobs)
+    later, before = waits.T
+    assert np.array_equal(jobs.submit[later], jobs.submit[before] + jobs.duration[before])
     pairs = {(names[job], names[before]) for job, before in waits[:500].tolist()}
     assert pairs == {(name, f"{name[:-1]}{int(name[-1]) - 1}") for name, _ in pairs}
     assert len(waits) == sum(not name.startswith("resident") and not name.endswith("-1") for name in names)

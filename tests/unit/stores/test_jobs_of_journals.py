@@ -50,8 +50,9 @@ def jobs(path: Path) -> Jobs:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", POOLS)
-@pytest.mark.parametrize("faults", [(), ("lost_per_hour=1", "failed_launches=0.3")], ids=["calm", "with faults"])
+@pytest.mark.parametrize(
+    ("name", "faults"), [("HM", ()), *((name, ("lost_per_hour=1", "failed_launches=0.3")) for name in POOLS)]
+)
 def test_what_was_simulated_comes_back(name: str, faults: tuple[str, ...], tmp_path: Path) -> None:
     made, path = outcome(name, *faults), tmp_path / "run.journal"
     write_journal(made, path)

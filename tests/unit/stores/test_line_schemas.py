@@ -96,7 +96,7 @@ def test_the_schema_takes_what_the_controller_takes(name: str) -> None:
 @pytest.mark.parametrize(("name", "pool"), [("SR", 2), ("OdM", 0), ("HM", 2)])
 def test_lines_of_a_journal_are_of_the_schemas(name: str, pool: int) -> None:
     chance, live = Random(7), session(name, pool)
-    draws = [tuple(chance.randint(0, most) for most in (15, 1000, 100, 40)) for _ in range(150)]
+    draws = [tuple(chance.randint(0, most) for most in (15, 1000, 100, 40)) for _ in range(60)]
     for event in events_of(live, draws):  # type: ignore[arg-type]
         EVENTS.validate(json.loads(entry_line(event)))
         for decision in live.handle(event):

@@ -51,9 +51,10 @@ def refusal(path: Path, fmt: str = "auto", **keys: str) -> InputError:
     return caught.value
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("column", CELLS)
-@pytest.mark.parametrize("text", NOT_NUMBERS)
+@pytest.mark.parametrize(
+    ("column", "text"),
+    [*((c, t) for c in CELLS for t in ("nan", "-1", "ten")), *(("cores", t) for t in NOT_NUMBERS[3:])],
+)
 def test_K1_what_is_no_number_is_refused_with_line_and_column(tmp_path: Path, column: str, text: str) -> None:
     cells = GOOD.strip().split(",")
     cells[CELLS[column]] = text
@@ -101,7 +102,7 @@ def test_no_more_than_twenty_kinds_of_problems_are_shown() -> None:
 
 
 def test_millions_of_bad_rows_stay_bounded(tmp_path: Path) -> None:
-    error = refusal(write(tmp_path, "submit,duration\n" + "x,y\n" * 100_000))
+    error = refusal(write(tmp_path, "submit,duration\n" + "x,y\n" * 20_000))
     assert len(error.problems) == 1000
     assert "1,000 or more problems" in str(error)
 
@@ -258,18 +259,20 @@ def test_gzip_is_read_and_its_faults_refused(tmp_path: Path) -> None:
     packed = gzip.compress((HEADER + GOOD).encode())
     assert len(jobs(write(tmp_path, packed, "w.csv.gz"))) == 1
     assert "gzip" in str(refusal(write(tmp_path, packed[:-6], "cut.gz")))
-    rows = "".join(f"{i},{i % 7 + 1}\n" for i in range(200_000))
+    rows = "".join(f"{i},{i % 7 + 1}\n" for i in range(20_000))
     long = gzip.compress(("submit,duration\n" + rows).encode())
     assert "truncated" in str(refusal(write(tmp_path, long[: len(long) // 2], "half.gz")))
-    assert len(jobs(write(tmp_path, long + gzip.compress(b"200000,1\n"), "two.gz"))) == 200_001
+    assert len(jobs(write(tmp_path, long + gzip.compress(b"20000,1\n"), "two.gz"))) == 20_001
 
 
-@pytest.mark.slow
-def test_K7_gzip_bomb_is_refused_early(tmp_path: Path) -> None:
-    bomb = gzip.compress(b"submit,duration\n") + gzip.compress((b"0," + b"0" * 1000 + b"1\n") * (1 << 12), 9) * 32
-    begun = time.monotonic()
+def test_K7_gzip_bomb_is_refused_early(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    row = b"0," + b"0" * 1000 + b"1\n"
+    part = gzip.compress(row * (1 << 12), 9)
+    monkeypatch.setattr(limits, "GZIP_FREE", 1 << 20)
+    bomb = gzip.compress(b"submit,duration\n") + part + b"no more of it is read"
     assert "gzip bomb" in str(refusal(write(tmp_path, bomb, "bomb.gz"), max_rows="1000000000"))
-    assert time.monotonic() - begun < 20
+    monkeypatch.undo()
+    assert limits.GZIP_FREE + limits.GZIP_RATIO * len(bomb) < 80 << 20
 
 
 def test_more_rows_than_allowed(tmp_path: Path) -> None:

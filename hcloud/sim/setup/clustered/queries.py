@@ -10,7 +10,6 @@ import numpy as np
 
 from hcloud.model.running.cluster import Cluster
 from hcloud.model.workload import Jobs, Window, WindowRule
-from hcloud.planning.forecasting.following import earliest
 from hcloud.sim.setup.clustered.cluster_jobs import Applications, ClusterRecipe, Queries
 from hcloud.sim.setup.scenarios import ScenarioCheck
 from hcloud.sim.setup.streams import stream
@@ -64,7 +63,7 @@ def as_queries(
     names += [f"{q}-{p}" for q, p in zip(stages.query.tolist(), (stages.place + 1).tolist(), strict=True)]
     made = replace(
         jobs,
-        submit=earliest(jobs.submit, jobs.duration, after),
+        submit=_earliest(jobs, later, stages.place[later - residents]),
         ids=np.array([name.encode() for name in names]),
         serial=np.arange(len(jobs), dtype=np.int32),
         after=after,
@@ -73,6 +72,16 @@ def as_queries(
     )
     order = np.argsort(made.submit, kind="stable")
     return made.at(order), order
+
+
+def _earliest(jobs: Jobs, rows: Ints, places: Ints) -> Floats:
+    """When each job comes if nobody waits for a server: these rows, by their places from 1, at the soonest when the job
+    before them ends."""
+    made = jobs.submit.copy()
+    for place in range(1, int(places.max(initial=0)) + 1):
+        here = rows[places == place]
+        made[here] = np.maximum(made[here], made[here - 1] + jobs.duration[here - 1])
+    return made
 
 
 def _held(recipe: ClusterRecipe, cluster: Cluster) -> Floats:
