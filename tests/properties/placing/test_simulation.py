@@ -76,7 +76,7 @@ def simulated(rows: list[Row], chosen: tuple[Strategy, int]) -> RunOutcome:
     return run(setting, tasks_in(setting, jobs_of(rows)), journal=True)
 
 
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=8)
 @given(ROWS, strategies())
 def test_M3_what_holds_in_every_run(rows: list[Row], chosen: tuple[Strategy, int]) -> None:
     outcome = simulated(spread(rows), chosen)
@@ -103,7 +103,7 @@ def test_M3_what_holds_in_every_run(rows: list[Row], chosen: tuple[Strategy, int
 RATES = st.sampled_from([0.0, 0.2, 0.9])
 
 
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=8)
 @given(ROWS, strategies(), st.tuples(RATES, RATES, RATES))
 def test_what_holds_where_things_go_wrong(
     rows: list[Row], chosen: tuple[Strategy, int], rates: tuple[float, ...]
