@@ -35,7 +35,7 @@ from hcloud.classify.classifier import EvidenceLimits, Options, Trained, complet
 from hcloud.classify.matrix import Floats, Matrix, natural
 from hcloud.model.measured.profile import Aspect, CompletedRow
 
-DRAWS = range(6)  # the benchmark b4_accuracy draws ten times
+DRAWS, DRAWS_OF_EIGHT = 2, 6  # the benchmark b4_accuracy draws ten times
 CLEARLY = 0.75
 """What a mean error or regret may be of the baseline's to count as clearly better."""
 LIFTED = with_error_limit(Options(), float("inf"), float("inf"))
@@ -55,11 +55,13 @@ def say(line: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """A matrix of truth, what of it is held out together, its name on the page, and the corpora without a group."""
+    """A matrix of truth, what of it is held out together, its name on the page, how often entries are drawn, and the
+    corpora without a group."""
 
     matrix: Matrix
     groups: tuple[str, ...]
     name: str
+    draws: int = DRAWS
     trained: dict[str, Trained] = field(default_factory=dict)
 
     @property
@@ -69,7 +71,7 @@ class Study:
     def rows(self, entries: int, options: Options, choice: Choice | None = None) -> list[HeldOutRow]:
         """All held-out rows: over the draws, or once where the choice is no matter of chance."""
         found: list[HeldOutRow] = []
-        for seed in DRAWS if choice is None else (0,):
+        for seed in range(self.draws if choice is None else 1):
             chance = at_random(np.random.default_rng([seed, entries]))
             protocol = Protocol(self.groups, entries, choice or chance, options)
             found.extend(held_out_rows(self.matrix, protocol, self.trained))
@@ -256,7 +258,7 @@ def interference(data: Path, score: str) -> Study:
     values = 100 * kept if score == "kept" else 100 * np.minimum(1, 0.05 / np.maximum(1 - kept, 1e-9))
     apps = tuple(sorted(slow))
     made = Matrix(Aspect.TOLERATED, apps, SOURCES, values, np.ones(len(apps), np.bool_), "")
-    return Study(made, tuple(app.partition("@")[0] for app in apps), f"interference, {score}")
+    return Study(made, tuple(app.partition("@")[0] for app in apps), f"interference, {score}", DRAWS_OF_EIGHT)
 
 
 @pytest.mark.parametrize("score", ["kept", "tolerated"])

@@ -24,12 +24,12 @@ COUNTS = {
     "aws_on-demand_us-east-1_2026-07-20.csv": ("two-columns", 1367, 0),
     "aws_3yr_allupfront_us-east-1_2026-06-09.json": ("annual-cost", 1280, 0),
     "aws_od_spot_ri1y_us-east-1_2023-08-30.txt": ("labelled-text", 3630, 253),
-    "aws_on-demand_spot_2024-04-04.json": ("spot-average", 2867, 195),
-    "ec2instances-info_2019-04-05.json.gz": ("ec2instances", 29198, 179),
-    "gcp_pricing_2026-07-30.yml.gz": ("cyclenerd", 7993, 103),
+    "aws_on-demand_spot_2024-04-04.json": ("spot-average", 962, 68),
+    "ec2instances-info_2019-04-05.json.gz": ("ec2instances", 11097, 179),
+    "gcp_pricing_2026-07-30.yml.gz": ("cyclenerd", 2771, 98),
 }
 Taken = Callable[[str], IntakeResult]
-SHARE = 9
+SHARE = 27
 """Of so many machines of a large file one is read."""
 
 
@@ -92,7 +92,7 @@ def test_ec2instances_upfront_payments_are_the_published_ones(taken: Taken) -> N
     key = OfferKey(Provider.AWS, "us-east-1", "c5.large", PurchaseOption.RESERVED, 1, Payment.ALL)
     assert book.offer(key).upfront == 438
     options = Counter(k.option for k in book.offers)
-    assert options[PurchaseOption.CONVERTIBLE] > 12_000
+    assert options[PurchaseOption.CONVERTIBLE] > 5_000
     whole = [o for o in book.offers.values() if o.key.payment == Payment.ALL]
     assert sum(o.upfront == o.upfront.to_integral_value() for o in whole) / len(whole) > 0.99
 

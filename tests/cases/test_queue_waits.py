@@ -12,7 +12,7 @@ from hcloud.policy.waiting.queueing import AT_LIMIT, FIRST_BAND, Waits, belief_i
 from hcloud.readers.strategies import load_strategy
 from hcloud.sim.run import RunOutcome, run
 
-JOBS, SERVERS, LOAD = 400_000, 20, 0.65
+JOBS, SERVERS, LOAD = 120_000, 20, 0.75
 LEVELS = (0.5, 0.9, 0.99)
 HISTORY = 1000
 

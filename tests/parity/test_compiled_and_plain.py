@@ -72,7 +72,7 @@ CROWDED = ("HM", "SR+tarcil-admission", "SR+tarcil, late", "SR+paragon-sampled, 
 
 def jobs_for(name: str) -> Jobs:
     """Every second one of the first jobs, for a reserve of half of what all want; all of them where a crowd counts."""
-    return several(90) if "several servers" in name else excerpt(240) if name in CROWDED else excerpt(120, each=2)
+    return several(90) if "several servers" in name else excerpt(180) if name in CROWDED else excerpt(80, each=2)
 
 
 def contents(world: SimulatedWorld) -> dict[str, bytes]:

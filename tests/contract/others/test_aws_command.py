@@ -58,7 +58,19 @@ def aws(running: FakeServer, shell: subprocess.Popen[str]) -> Aws:
     return run
 
 
-def test_a_life_typed_by_hand(aws: Aws, running: FakeServer) -> None:
+def test_what_people_type(aws: Aws, running: FakeServer) -> None:
+    """One test: the command line takes longer to load than all that is typed."""
+    a_life_typed_by_hand(aws, running)
+    for typed in (
+        what_is_not_there_is_said_in_ec2s_words,
+        what_was_created_by_hand_is_launched_with,
+        a_state_in_a_bucket_is_looked_at,
+    ):
+        running.exchange(FakeAws())
+        typed(aws)
+
+
+def a_life_typed_by_hand(aws: Aws, running: FakeServer) -> None:
     tags = "ResourceType=instance,Tags=[{Key=Name,Value=web}]"
     words = ("--image-id", PUBLIC_IMAGE, "--instance-type", "m5.large", "--count", "2")
     made = aws("ec2", "run-instances", *words, "--tag-specifications", tags, "--user-data", "#!/bin/sh")
@@ -81,7 +93,7 @@ def test_a_life_typed_by_hand(aws: Aws, running: FakeServer) -> None:
     assert {m.instance_type for m in fake.ledger.machines.values()} == {"m5.large", "c5.large"}
 
 
-def test_what_is_not_there_is_said_in_ec2s_words(aws: Aws) -> None:
+def what_is_not_there_is_said_in_ec2s_words(aws: Aws) -> None:
     order = ("ec2", "run-instances", "--image-id", PUBLIC_IMAGE, "--instance-type", "m5.large")
     for words, said in (
         (("--key-name", "nobody"), "InvalidKeyPair.NotFound"),
@@ -90,7 +102,7 @@ def test_what_is_not_there_is_said_in_ec2s_words(aws: Aws) -> None:
         assert said in aws(*order, *words, refused=True)
 
 
-def test_what_was_created_by_hand_is_launched_with(aws: Aws) -> None:
+def what_was_created_by_hand_is_launched_with(aws: Aws) -> None:
     aws("ec2", "create-security-group", "--group-name", "web", "--description", "for tests")
     aws("ec2", "create-key-pair", "--key-name", "mine")
     data = json.dumps({"ImageId": PUBLIC_IMAGE, "InstanceType": "m5.large"})
@@ -100,7 +112,7 @@ def test_what_was_created_by_hand_is_launched_with(aws: Aws) -> None:
     assert (made["KeyName"], made["SecurityGroups"][0]["GroupName"]) == ("mine", "web")
 
 
-def test_a_state_in_a_bucket_is_looked_at(aws: Aws) -> None:
+def a_state_in_a_bucket_is_looked_at(aws: Aws) -> None:
     aws(
         "s3api",
         "create-bucket",

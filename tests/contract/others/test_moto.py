@@ -78,8 +78,16 @@ def live(ec2: Any) -> set[str]:
     return {i["InstanceId"] for r in found for i in r["Instances"]}
 
 
-def test_a_life_on_moto_from_plan_to_destroy(aws: Any, verb: Verb) -> None:
-    ec2 = aws("ec2")
+def test_on_moto_a_life_a_lost_state_and_what_it_lacks(
+    aws: Any, verb: Verb, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One test: moto and boto3 take as long to load as all of it does."""
+    a_life_from_plan_to_destroy(aws("ec2"), verb)
+    a_lost_state_is_rebuilt_and_what_nobody_holds_is_found_and_not_ended_with_it(aws, verb, capsys)
+    what_moto_does_not_have_is_said_in_a_sentence(capsys)
+
+
+def a_life_from_plan_to_destroy(ec2: Any, verb: Verb) -> None:
     verb("plan", "--out", "plan.json", "--detailed-exitcode", code=2)
     assert not live(ec2)
     made = verb("apply", "plan.json", "-y")
@@ -97,7 +105,7 @@ def test_a_life_on_moto_from_plan_to_destroy(aws: Any, verb: Verb) -> None:
     assert (ended["result"], live(ec2)) == ("converged", set())
 
 
-def test_a_lost_state_is_rebuilt_and_what_nobody_holds_is_found_and_not_ended_with_it(
+def a_lost_state_is_rebuilt_and_what_nobody_holds_is_found_and_not_ended_with_it(
     aws: Any, verb: Verb, capsys: pytest.CaptureFixture[str]
 ) -> None:
     verb("apply", "-y")
@@ -122,7 +130,7 @@ def test_a_lost_state_is_rebuilt_and_what_nobody_holds_is_found_and_not_ended_wi
     assert live(ec2) == {stray, stranger}
 
 
-def test_what_moto_does_not_have_is_said_in_a_sentence(aws: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def what_moto_does_not_have_is_said_in_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["commit", "plan", "reserved-instance:m5.large:1:none:2"]) != 0
     told = capsys.readouterr()
     assert "Traceback" not in told.err

@@ -14,7 +14,7 @@ from hcloud.model.holdings.live import Launch, Owner
 from hcloud.model.holdings.state import Intent
 
 every_cloud = pytest.mark.parametrize("cloud", CLOUDS)
-SEEDS = range(20)
+SEEDS = range(8)
 
 
 @every_cloud

@@ -25,7 +25,7 @@ from hcloud.model.holdings.live import Launch, Owner
 GROUP = f"/subscriptions/{FIRST_SUBSCRIPTION}/resourceGroups/hcloud"
 
 
-@pytest.fixture(scope="module", params=[*MEMORY, *WIRED])
+@pytest.fixture(scope="module", params=[MEMORY, *WIRED])
 def stand(request: pytest.FixtureRequest) -> Iterator[Stand]:
     found = Stand(request.param)
     yield found

@@ -28,7 +28,7 @@ def slots_of(r: Rehearsal) -> tuple:  # type: ignore[type-arg]
 @every_cloud
 def test_D1_a_third_of_all_requests_throttled_is_right_and_takes_no_more_than_twice_as_long(cloud: str) -> None:
     calls, seconds = fault_free(cloud, spin_up=60)
-    for seed in range(20):
+    for seed in range(8):
         r = Rehearsal(cloud)
         r.faults(rule("*", FaultKind.THROTTLED, probability=0.3), seed=seed, spin_up=60)
         began = r.cloud.clock.now()
@@ -44,7 +44,7 @@ def test_D2_nearly_everything_throttled_completes_or_stops_cleanly_within_five_m
     cloud: str, share: float
 ) -> None:
     calls, _ = fault_free(cloud)
-    for seed in range(20):
+    for seed in range(8):
         r = Rehearsal(cloud)
         found = r.plan(*slots_of(r))
         r.allow(*slots_of(r))

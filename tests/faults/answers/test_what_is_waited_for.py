@@ -21,7 +21,7 @@ from hcloud.model.catalog import PurchaseOption
 from hcloud.model.holdings.change import Slot
 
 
-@pytest.fixture(scope="module", params=[*MEMORY, *WIRED])
+@pytest.fixture(scope="module", params=[MEMORY, *WIRED])
 def stand(request: pytest.FixtureRequest) -> Iterator[Stand]:
     found = Stand(request.param)
     yield found

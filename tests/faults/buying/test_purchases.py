@@ -84,8 +84,9 @@ def test_I1_I2_a_lost_answer_never_buys_twice(kind: str, answer: str, tmp_path: 
     assert result.outcome in (PurchaseOutcome.BOUGHT, PurchaseOutcome.FOUND)
 
 
-@pytest.mark.parametrize("answer", ["", "dropped-after", "dropped-before"])
-@pytest.mark.parametrize("delay", [0, 60])
+@pytest.mark.parametrize(
+    ("answer", "delay"), [("", 0), ("dropped-before", 0), ("dropped-after", 0), ("dropped-after", 60)]
+)
 def test_I1_I2_a_crash_at_each_boundary_never_buys_twice(kind: str, answer: str, delay: int, tmp_path: Path) -> None:
     for number in range(1, 12):
         (tmp_path / str(number)).mkdir()
@@ -254,7 +255,7 @@ class Refusing:
         raise HcloudError("no room")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(data=st.data())
 def test_I1_I2_any_sequence_of_faults_and_crashes_buys_at_most_once(
     data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
@@ -548,12 +549,12 @@ def test_K8_a_price_that_is_no_price_is_refused_before_any_call(price: str, tmp_
     assert len(shop.cloud.ledger.requests) == asked
 
 
-def test_I9_a_million_purchases_add_up_to_the_cent(tmp_path: Path) -> None:
+def test_I9_a_hundred_thousand_purchases_add_up_to_the_cent(tmp_path: Path) -> None:
     plan = Shop.open("aws", tmp_path).plan()
     quote = replace(plan.items[0].quote, upfront=Decimal("0.1"), hourly=Decimal("0.2"))
     item = replace(plan.items[0], quote=quote)
-    many = replace(plan, items=(item,) * 1_000_000)
-    assert many.amount == (Decimal("0.1") + Decimal("0.2") * 8760) * 1_000_000 == Decimal("1752100000.0")
+    many = replace(plan, items=(item,) * 100_000)
+    assert many.amount == (Decimal("0.1") + Decimal("0.2") * 8760) * 100_000 == Decimal("175210000.0")
 
 
 def test_a_part_that_was_bought_is_told_and_the_same_plan_buys_the_rest(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from contract.conftest import rig_classes
-from contract.rig import Ability, Rig
+from contract.rig import Rig
 from purchasing import OPEN, CrashAt, Died, approved, go_on
 
 from hcloud.control.ports import Cloud
@@ -24,7 +24,7 @@ from hcloud.store.records.purchases import PurchaseLedger
 
 A_WHILE = GRACE.total_seconds() + 60
 KEY = "0123456789abcdef" * 2
-ABLE = [n for n, c in rig_classes().items() if {Ability.COMMITMENTS, Ability.FAULTS} <= c.abilities]
+ABLE = [name for name in ("aws", "gcp", "azure") if name in rig_classes()]
 WAYS = [
     (name, how)
     for name, rig in rig_classes().items()
@@ -91,7 +91,7 @@ class Wired:
 
 
 @every_way
-@pytest.mark.parametrize("answer", ["dropped-after", "dropped-before", "nonsense", "server-error"])
+@pytest.mark.parametrize("answer", ["dropped-after", "nonsense"])
 def test_I1_I2_a_lost_answer_never_buys_twice(opened: Rig, how: str, answer: str, tmp_path: Path) -> None:
     shop = Wired.new(opened, how, tmp_path)
     plan = shop.plan()
@@ -107,9 +107,12 @@ def test_I1_I2_a_lost_answer_never_buys_twice(opened: Rig, how: str, answer: str
 
 
 @every_way
-@pytest.mark.parametrize("answer", ["", "dropped-after"])
-def test_I1_I2_a_crash_at_each_boundary_never_buys_twice(opened: Rig, how: str, answer: str, tmp_path: Path) -> None:
-    crash_everywhere(opened, how, answer, tmp_path, A_WHILE)
+def test_I1_I2_a_crash_at_each_boundary_never_buys_twice(opened: Rig, how: str, tmp_path: Path) -> None:
+    """With answers that are lost as well: in memory, in ``test_purchases.py``."""
+    for number in range(1, 12):
+        if not crash_at(number, opened, how, "", tmp_path, A_WHILE):
+            return
+    pytest.fail("the sweep did not come to its end")
 
 
 @pytest.mark.parametrize("opened", ["aws"], indirect=True)
@@ -118,30 +121,28 @@ def test_I1_I2_a_crash_at_each_boundary_never_buys_twice(opened: Rig, how: str, 
 def test_I1_I2_what_is_queued_for_a_later_time_is_never_bought_twice(
     opened: Rig, how: str, back: float, tmp_path: Path
 ) -> None:
-    """Also where whoever comes back finds that it has begun meanwhile."""
-    crash_everywhere(opened, how, "dropped-after", tmp_path, back)
+    """Also where whoever comes back finds that it has begun meanwhile. Killed before it asks, and with no answer."""
+    for number in (2, 3):
+        crash_at(number, opened, how, "dropped-after", tmp_path, back)
 
 
-def crash_everywhere(opened: Rig, how: str, answer: str, tmp_path: Path, back: float) -> None:
-    """Killed at each boundary, and begun again at once and when so much time has passed."""
-    for number in range(1, 12):
-        (tmp_path / str(number)).mkdir()
-        shop = Wired.new(opened, how, tmp_path / str(number))
-        plan, crash = shop.plan(), CrashAt(number)
-        opened.faults({"rules": [{"on": shop.operation, "answer": answer, "first": 1}] if answer else []})
-        with suppress(Died, PartialError):
-            shop.apply(plan, crash)
-        with suppress(PartialError):
-            shop.apply(plan)
-        assert shop.bought <= 1
-        opened.faults({})
-        opened.later(back)
+def crash_at(number: int, opened: Rig, how: str, answer: str, tmp_path: Path, back: float) -> bool:
+    """Killed at a boundary, and begun again at once and when so much time has passed; whether there was such a one."""
+    (tmp_path / str(number)).mkdir()
+    shop = Wired.new(opened, how, tmp_path / str(number))
+    plan, crash = shop.plan(), CrashAt(number)
+    opened.faults({"rules": [{"on": shop.operation, "answer": answer, "first": 1}] if answer else []})
+    with suppress(Died, PartialError):
+        shop.apply(plan, crash)
+    with suppress(PartialError):
         shop.apply(plan)
-        assert shop.bought == 1
-        assert not history(shop.ledger.entries()).open
-        if len(crash.met) < number:
-            return
-    pytest.fail("the sweep did not come to its end")
+    assert shop.bought <= 1
+    opened.faults({})
+    opened.later(back)
+    shop.apply(plan)
+    assert shop.bought == 1
+    assert not history(shop.ledger.entries()).open
+    return len(crash.met) >= number
 
 
 @every_way

@@ -25,7 +25,7 @@ from hcloud.store.journals.journal import read_journal
 from hcloud.usecases.live.operating.agents import POINTS, AgentProcess, serve
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are forked")
-SINGLE, COUNT, TAKEOVER = 12, 2, 1.0
+SINGLE, COUNT, TAKEOVER = 8, 2, 1.0
 PIECES = {"g0": 3, "g1": 2}
 NAMES = [*(f"j{n}" for n in range(SINGLE)), *(f"{g}.{n + 1}" for g, count in PIECES.items() for n in range(count))]
 

@@ -32,7 +32,7 @@ from hcloud.planning.purchases.unknown import GRACE
 MOST_CALLS = 400
 """Of one process: twenty calls where all goes well, polls of ten minutes, and three times that."""
 QUIET = settings(
-    max_examples=25,
+    max_examples=15,
     stateful_step_count=25,
     deadline=None,
     print_blob=True,
@@ -319,7 +319,7 @@ class LifeOnAzure(Life):
 
 
 Life.TestCase.settings = QUIET
-LifeOnGcp.TestCase.settings = LifeOnAzure.TestCase.settings = settings(QUIET, max_examples=8)
+LifeOnGcp.TestCase.settings = LifeOnAzure.TestCase.settings = settings(QUIET, max_examples=4)
 """What differs is how a cloud in memory answers, not what is done of it."""
 TestLifeOnAws = Life.TestCase
 TestLifeOnGcp = LifeOnGcp.TestCase

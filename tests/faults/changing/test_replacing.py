@@ -19,7 +19,7 @@ from hcloud.model.holdings.change import Slot
 SLOW = 400.0
 
 
-@pytest.fixture(scope="module", params=[*MEMORY, *WIRED])
+@pytest.fixture(scope="module", params=[MEMORY, *WIRED])
 def stand(request: pytest.FixtureRequest) -> Iterator[Stand]:
     found = Stand(request.param)
     yield found

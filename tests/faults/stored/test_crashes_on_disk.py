@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from oracle import ours
-from rehearsal import LINEAGE, Crasher, crashing
+from rehearsal import CLOUDS, LINEAGE, Crasher, crashing
 
 from hcloud.fake.in_memory.memory import MemoryCloud
 from hcloud.live.applying.apply import apply, destroy, ends_of_all
@@ -41,11 +41,11 @@ def destroyed(cloud: MemoryCloud, place: Path, crasher: Crasher) -> ApplyOutcome
     return destroy(site, found, ChangeApproval(ends=len(found.going)))
 
 
-@pytest.mark.parametrize(("name", "step"), [("aws", 1), ("gcp", 7), ("azure", 9)])
-def test_A1_A2_a_crash_at_any_point_of_any_file_loses_and_doubles_nothing(name: str, step: int, tmp_path: Path) -> None:
-    """At every point on one cloud, at some on the others: what a file goes through does not depend on the cloud."""
+@pytest.mark.parametrize("name", CLOUDS)
+def test_A1_A2_a_crash_at_any_point_of_any_file_loses_and_doubles_nothing(name: str, tmp_path: Path) -> None:
+    """At every third point, on each cloud at others: what a file goes through does not depend on the cloud."""
     hit: set[str] = set()
-    for at in range(1, MOST_POINTS, step):
+    for at in range(1 + CLOUDS.index(name), MOST_POINTS, len(CLOUDS)):
         cloud, place = MemoryCloud(name), tmp_path / f"run-{at}"
         there = cloud.world.semantics
         slot = Slot("web", there.types[0], there.zones, 3, MemoryCloud(name).world.on_demand(there.types[0]))
@@ -62,6 +62,6 @@ def test_A1_A2_a_crash_at_any_point_of_any_file_loses_and_doubles_nothing(name: 
         assert not ours(cloud, LINEAGE)
         hit |= {*first.names, *second.names}
         if not first.struck and not second.struck:
-            assert hit >= NAMES or step > 1
+            assert hit >= NAMES
             return
     raise AssertionError("the sweep never ran through")

@@ -76,7 +76,7 @@ def vcpus(w: IdleWorld, containers: list[tuple[int, int, float]]) -> float:
     return sum(float(w.work.cores[w.work.row_vertex[row]]) for row, _, _ in containers) / 1000
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(worlds())
 def test_the_reserve_holds_after_each_tick_and_the_youngest_go(made: tuple[IdleWorld, IdlePool]) -> None:
     w, pool = made
@@ -123,7 +123,7 @@ def check_books(w: IdleWorld, pool: IdlePool) -> None:
     assert np.all(work.undone[[row for row in range(len(work.row_job)) if work.ended[work.row_job[row]] >= 0]] == 0)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(worlds(), st.integers(0, 2), st.sampled_from((500, 1000, 2500)))
 def test_the_room_of_a_class_is_that_of_whole_containers_on_each_of_its_servers(
     made: tuple[IdleWorld, IdlePool], length: int, size: int

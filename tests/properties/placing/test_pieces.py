@@ -51,7 +51,7 @@ def test_nothing_is_given_twice_and_a_job_has_all_servers_or_none(
     placement: str, changes: tuple[str, ...], seed: int
 ) -> None:
     crowd = Crowd(placement, 6, seed, changes, 4)
-    for _ in range(120):
+    for _ in range(80):
         crowd.step()
         check_groups(crowd)
     stuck = 0

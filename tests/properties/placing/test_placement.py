@@ -179,7 +179,7 @@ PLAIN = {"interference_is_full": 0, "informed": 1, "tolerance": 5, "needs_qualit
 """With these, a slip in an order is met at once; of rules that are drawn three in ten draws miss it."""
 
 
-@settings(deadline=None, max_examples=3)
+@settings(deadline=None, max_examples=1)
 @example({**PLAIN, "order": LEAST_LOADED, "full_pressure": 1}, 40, 4)
 @example({**PLAIN, "order": FIRST_FIT, "full_pressure": 0}, 40, 4)
 @given(RULES, st.sampled_from([8, 40, 160]), st.integers(0, 2**32))
@@ -187,7 +187,7 @@ def test_the_search_finds_what_a_look_at_every_server_finds(changes: dict[str, i
     chance = random.Random(seed)
     yard = Yard(HM._replace(**changes), servers, chance)
     control, running = yard.control, list[int]()
-    for number in range(200):
+    for number in range(150):
         guest, paid, avoid = yard.drawn(number), chance.choice([OWN, RENTED]), chance.randrange(-1, servers)
         job = yard.jobs[number]
         least, harm = yard.best(paid, guest, avoid)

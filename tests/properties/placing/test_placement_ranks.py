@@ -81,7 +81,7 @@ def encoded(vector: list[int]) -> int:
 def test_the_best_of_a_sample_follows_the_exact_law(servers: int, share: float, over_all: int) -> None:
     """Rank the free units by server: the best of R lies at or below i with 1 - (units above i / units)^R. Over all
     units a busy one misses, so fewer draws count."""
-    draws, candidates = 10_000, 4
+    draws, candidates = 5_000, 4
     made = Pool(rules_of(codes.BY_NUMBER, candidates=candidates, most_candidates=64, over_all=over_all),
                 (0, servers), random.Random(servers))  # fmt: skip
     made.fill(share)
@@ -98,7 +98,7 @@ def test_the_best_of_a_sample_follows_the_exact_law(servers: int, share: float, 
         seen, above = seen + counts[place], above - free[place]
         expected = 1 - ((units - total + above) / units) ** candidates if total else 0.0
         apart = max(apart, abs(seen / draws - expected))
-    assert apart < 0.02 + none, (apart, none)  # after a miss of all draws any server with room is taken
+    assert apart < 0.03 + none, (apart, none)  # after a miss of all draws any server with room is taken
 
 
 def test_a_roster_lists_what_is_open_and_nothing_else() -> None:

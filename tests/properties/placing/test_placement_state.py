@@ -50,7 +50,7 @@ def a_while(made: Pool, steps: int) -> None:
                 running.append(job)
 
 
-@settings(max_examples=12)
+@settings(max_examples=8)
 @given(seed=SEEDS)
 def test_a_unit_has_the_same_quality_from_counters_and_from_scratch(seed: int) -> None:
     made, _ = pool(codes.BY_MATCH, seed, candidates=4, most_candidates=64)
@@ -67,7 +67,7 @@ def test_a_unit_has_the_same_quality_from_counters_and_from_scratch(seed: int) -
         assert contention(server.pressure, capacity, 0, counted) == contention(np.array(pressure), capacity, 0, scratch)
 
 
-@settings(max_examples=12)
+@settings(max_examples=8)
 @given(seed=SEEDS, hashed=st.integers(0, 1))
 def test_a_job_that_leaves_restores_the_state_byte_for_byte(seed: int, hashed: int) -> None:
     made, job = pool(codes.BY_COLOCATION, seed, candidates=4, most_candidates=64, hash_draw=hashed)
@@ -96,7 +96,7 @@ def rings(made: Pool) -> list[set[tuple[int, int, int]]]:
     return there
 
 
-@settings(max_examples=12)
+@settings(max_examples=8)
 @given(seed=SEEDS)
 def test_more_candidates_never_lower_the_rank(seed: int) -> None:
     """The same draws and more: at every decision the best that was drawn is at least as good."""
@@ -111,7 +111,7 @@ def test_more_candidates_never_lower_the_rank(seed: int) -> None:
     assert qualities == sorted(qualities)
 
 
-@settings(max_examples=12)
+@settings(max_examples=8)
 @given(seed=SEEDS, ranking=st.sampled_from([codes.BY_LOAD, codes.BY_PLATFORM, codes.BY_FIT, codes.FILTERED]))
 def test_permuting_the_servers_changes_nothing_but_ties(seed: int, ranking: int) -> None:
     made, job = pool(ranking, seed, first_relaxation=1, most_looks=10**6)
@@ -181,7 +181,7 @@ def test_servers_lie_on_the_rings_where_their_load_puts_them(seed: int) -> None:
     assert len(rows) == POINTS
 
 
-@settings(max_examples=12)
+@settings(max_examples=8)
 @given(seed=SEEDS)
 def test_a_brief_job_goes_where_most_is_free_and_little_presses(seed: int) -> None:
     made, _ = pool(codes.FILTERED, seed, profile_above=60.0)
@@ -225,7 +225,7 @@ def test_a_quality_asks_for_more_candidates_the_fuller_the_reserve_where_all_are
     assert draws_for(free.control, 1_000) == 31
 
 
-@settings(max_examples=12)
+@settings(max_examples=8)
 @given(seed=SEEDS, first=st.integers(1, 5), looks=st.sampled_from([1, 10**6]))
 def test_nobody_lacks_anything_unless_that_was_relaxed_and_recorded(seed: int, first: int, looks: int) -> None:
     made, job = pool(codes.FILTERED, seed, first_relaxation=first, most_looks=looks)

@@ -38,7 +38,7 @@ SETUPS: dict[str, Setup] = {
 }
 _AMOUNTS = st.integers(0, 1000), st.integers(0, 100), st.integers(0, 40)
 _DRAW = st.tuples(st.integers(0, 15), *_AMOUNTS)
-DRAWS = st.lists(_DRAW, min_size=20, max_size=60)
+DRAWS = st.lists(_DRAW, min_size=20, max_size=40)
 ANY = st.sampled_from(sorted(SETUPS))
 BY_AGENTS = st.sampled_from([name for name in sorted(SETUPS) if "+" in name])
 
@@ -47,7 +47,7 @@ def lived(live: ControlSession, draws: list[Draw]) -> list[tuple[Event, list[Dec
     return [(event, live.handle(event)) for event in events_of(live, draws)]
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(ANY, DRAWS)
 def test_the_tables_agree_whatever_happens_and_lines_of_a_journal_replay(name: str, draws: list[Draw]) -> None:
     live, numbers = ControlSession(SETUPS[name], plain()), set(range(len(SETUPS[name].reserve)))
@@ -86,8 +86,8 @@ def _compiled() -> dict[str, Any]:
     return compiled(SESSION)
 
 
-@settings(max_examples=18, deadline=None)
-@given(ANY, DRAWS, st.integers(0, 60))
+@settings(max_examples=8, deadline=None)
+@given(ANY, DRAWS, st.integers(0, 40))
 def test_a_restored_session_and_compiled_kernels_go_on_as_the_first(name: str, draws: list[Draw], cut: int) -> None:
     setup = SETUPS[name]
     slow, fast = ControlSession(setup, plain()), ControlSession(setup, _compiled())
@@ -105,7 +105,7 @@ def test_a_restored_session_and_compiled_kernels_go_on_as_the_first(name: str, d
     assert ControlSession.restored(setup, _compiled(), last).snapshot() == last
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(BY_AGENTS, DRAWS)
 def test_a_copy_that_proposes_stays_a_copy_and_its_proposals_replay(name: str, draws: list[Draw]) -> None:
     live, copy, fast = (ControlSession(SETUPS[name], kernels) for kernels in (plain(), plain(), _compiled()))

@@ -32,7 +32,7 @@ def _made() -> None:
     made(CLASSED)
 
 
-def mixed(name: str, pool: int, *changes: str, count: int = 90, **keys: bool) -> Ground:
+def mixed(name: str, pool: int, *changes: str, count: int = 70, **keys: bool) -> Ground:
     """Jobs of which every fourth is best effort, in a cloud where half of them change."""
     setting = ground(name, pool, PHASED, *changes, **({"sampling_period": 60.0} | keys))
     tasks = tasks_in(setting, excerpt(count))
@@ -64,7 +64,7 @@ def lagging(way: str) -> Ground:
 
 
 def queued(name: str, **keys: str | float) -> Ground:
-    setting, tasks = mixed(name, 4, count=120)
+    setting, tasks = mixed(name, 4, count=90)
     keys = {"classes": 3, "least_jobs": 20, "refit_jobs": 8, "promise": 0.8, **keys}
     return replace(setting, strategy=changed(setting.strategy, "queueing", **keys)), tasks
 
@@ -81,7 +81,7 @@ def fitted(name: str) -> Ground:
 def following(name: str, *changes: str) -> Ground:
     """Jobs that wait for each other, in a cloud where half of them change."""
     setting = ground(name, 8, PHASED, *changes)
-    return setting, tasks_in(setting, waiting(excerpt(120)))
+    return setting, tasks_in(setting, waiting(excerpt(90)))
 
 
 WAYS: dict[str, tuple[str, Callable[[], Ground]]] = {
