@@ -77,18 +77,17 @@ def drawn_for(widths: Sequence[int]) -> Iterator[None]:
 
 
 @contextmanager
-def rows_of_documents() -> Iterator[Callable[[], str]]:
-    """What a verb that prints a document would have printed of the same result with ``-o csv``, taken once; nothing
-    where it came to no result."""
-    tell, found = FormOfResult.tell, list[str]()
+def told_also(*forms: str) -> Iterator[dict[str, str]]:
+    """What a verb would have printed of the same result in other forms, by form; nothing where it came to none."""
+    tell, found = FormOfResult.tell, dict[str, str]()
 
-    def both(form: FormOfResult, terminal: Terminal, document: Any, screen: Any, **written: Any) -> None:
+    def all_of_them(form: FormOfResult, terminal: Terminal, document: Any, screen: Any, **written: Any) -> None:
         tell(form, terminal, document, screen, **written)
-        kept = io.StringIO()
-        rows = replace(terminal, out=Console(file=kept))
-        tell(FormOfResult("csv"), rows, document, screen, **written)
-        found.append(kept.getvalue())
+        for other in forms:
+            kept = io.StringIO()
+            tell(FormOfResult(other), replace(terminal, out=Console(file=kept)), document, screen, **written)
+            found[other] = kept.getvalue()
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(FormOfResult, "tell", both)
-        yield lambda: found.pop() if found else ""
+        patch.setattr(FormOfResult, "tell", all_of_them)
+        yield found

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from drawing import drawn_for, rows_of_documents
+from drawing import drawn_for, told_also
 from showing import EVENTS, NOW, Said, laid_out, said, said_for, standing_in, steady
 from verbs import forms_of
 
@@ -260,10 +260,10 @@ def documents(directory: Path) -> dict[str, Said]:
     """What the screens print as documents, where they can, and those that write no file as CSV too, which end in
     ``.csv``; what is only shown is left out."""
     found: dict[str, Said] = {}
-    with rows_of_documents() as rows:
+    with told_also("csv") as also:
         for screen, words in _life(directory, found, ONLY_SHOWN | AT_ONE_WIDTH):
             told = found[screen.name] = said([*words, "--json"] if screen.as_json else words, screen.given)
-            as_rows = rows()
+            as_rows = also.pop("csv", "")
             if (
                 screen.as_json
                 and screen.name not in NOT_AS_CSV
