@@ -74,12 +74,12 @@ def _make(folder: Path) -> None:
     trace = str(folder / "trace.csv")
     _print(folder / "report.html", "report", "cost", str(folder / "simulated.json"), *NOW, "-o", "html")
     _print(folder / "held.html", "report", "commitments", str(folder / "simulated.json"), *NOW, "-o", "html")
-    _print(folder / "compared.html", "compare", trace, "-s", "SR,HM", "--seeds", "2", *NOW, "-o", "html")
     panels, swept, demand = (str(folder / f"{name}.html") for name in ("panels", "swept", "demand"))
-    picture = ["compare", trace, "-s", "SR,HF,HM", "--seeds", "2", *NOW, "--picture", panels]
+    several = ("compare", trace, "-s", "SR,HF,HM", "--seeds", "2", *NOW)
+    _print(folder / "compared.html", *several, "-o", "html", "--picture", panels)
     sweep = ["sweep", trace, "--strategy", "SR,HM", "--seeds", "2", "--workers", "1", "--vary", "pool=4,8", "--vary"]
     sweep += ["price_ratio=0.5,1,2", "--picture", swept]
-    for words in (picture, sweep, ["workload", "show", trace, "--out", demand]):
+    for words in (sweep, ["workload", "show", trace, "--out", demand]):
         assert run(["-q", *words]) == 0
 
 

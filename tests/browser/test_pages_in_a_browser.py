@@ -102,13 +102,11 @@ CHECK = "axe.run(document, { resultTypes: ['violations'] })"
 @pytest.mark.parametrize(
     ("name", "looks"),
     [
-        ("simulated", [(size, scheme) for size in (PHONE, DESKTOP) for scheme in ("light", "dark")]),
-        ("plain", [(PHONE, "dark")]),
-        ("hostile", [(DESKTOP, "light")]),
+        ("simulated", [(PHONE, "dark"), (DESKTOP, "light")]),  # of a plan's pages the one with most on it
         ("report", [(PHONE, "light")]),
         ("compared", [(DESKTOP, "dark")]),
     ],
-    ids=["simulated", "plain", "hostile", "report", "compared"],
+    ids=["simulated", "report", "compared"],
 )
 def test_the_checker_finds_nothing_serious(
     browser: Browser, pages: dict[str, Path], axe: str, name: str, looks: list[tuple[tuple[int, int], Scheme]]

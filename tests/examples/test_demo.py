@@ -127,6 +127,7 @@ def test_a_folder_with_something_in_it_is_left_alone(tmp_path: Path, capsys: pyt
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 
 
+@pytest.mark.usefixtures("quick_starts")
 @pytest.mark.parametrize(
     "step",
     [

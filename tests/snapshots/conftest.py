@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import asdict
-from functools import cache
 from pathlib import Path
 
 import pytest
 from building import Built
-from screens import AT_ONE_WIDTH, USUAL, screens
+from screens import AT_ONE_WIDTH, USUAL, WIDTHS, screens
+from screens import documents as as_documents
 from showing import Said
 from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
@@ -30,16 +30,19 @@ def snapshot(snapshot: SnapshotAssertion) -> SnapshotAssertion:
 
 
 @pytest.fixture(scope="session")
-def shown(built: Built) -> Callable[[int], dict[str, Said]]:
-    """All screens at a width."""
-    return cache(lambda columns: _told(built, f"columns{columns}", lambda at: screens(at, columns)))
+def shown(built: Built) -> dict[int, dict[str, Said]]:
+    """All screens by width."""
+    found = _told(
+        built, "screens", lambda at: {f"{w} {s}": t for w, told in screens(at).items() for s, t in told.items()}
+    )
+    return {w: {n.partition(" ")[2]: told for n, told in found.items() if n.startswith(f"{w} ")} for w in WIDTHS}
 
 
 @pytest.fixture(scope="session")
-def documents(built: Built, shown: Callable[[int], dict[str, Said]]) -> dict[str, Said]:
+def documents(built: Built, shown: dict[int, dict[str, Said]]) -> dict[str, Said]:
     """What every verb that can prints as JSON."""
-    beside = {name: shown(USUAL)[f"{name}.json"] for name in AT_ONE_WIDTH}
-    return {**_told(built, "json", lambda at: screens(at, USUAL, as_json=True)), **beside}
+    beside = {name: shown[USUAL][f"{name}.json"] for name in AT_ONE_WIDTH}
+    return {**_told(built, "json", as_documents), **beside}
 
 
 def _told(built: Built, name: str, make: Callable[[Path], dict[str, Said]]) -> dict[str, Said]:

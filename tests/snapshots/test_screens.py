@@ -3,44 +3,42 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 import pytest
 from rich.cells import cell_len
-from screens import BY_LINE, ELSEWHERE, KEPT, SCREENS, at_width
+from screens import BY_LINE, ELSEWHERE, KEPT, SCREENS, WIDTHS, at_width
 from showing import Said
 from syrupy.assertion import SnapshotAssertion
 from verbs import every_leaf
 
-WIDTHS = (60, *KEPT)
 SPARING = frozenset({"workload-show", "report-cost", "explain", "explain-address", "explain-job"})
 """Screens whose chart has as many marks as there is room for, that spare whole columns, or that keep to ten lines."""
 NO_LINEAGE = "0" * 32
 """What stands for a lineage, which is another every time; one that folds is no longer known as one."""
-Shown = Callable[[int], dict[str, Said]]
+Shown = dict[int, dict[str, Said]]
 
 
 @pytest.mark.parametrize(("name", "columns"), [(s.name, columns) for columns in KEPT for s in at_width(columns)])
 def test_screen(name: str, columns: int, shown: Shown, snapshot: SnapshotAssertion) -> None:
-    assert shown(columns)[name].shown == snapshot
+    assert shown[columns][name].shown == snapshot
 
 
 @pytest.mark.parametrize("columns", WIDTHS)
 def test_no_line_is_wider_than_the_terminal(columns: int, shown: Shown) -> None:
-    told = ((s.name, line) for s in at_width(columns) for line in shown(columns)[s.name].out.splitlines())
+    told = ((s.name, line) for s in at_width(columns) for line in shown[columns][s.name].out.splitlines())
     assert [(name, line) for name, line in told if cell_len(line) > columns and name not in BY_LINE] == []
 
 
 @pytest.mark.parametrize("columns", WIDTHS)
 def test_no_cell_is_cut_off(columns: int, shown: Shown) -> None:
-    assert [name for name, said in shown(columns).items() if "…" in said.out] == []
+    assert [name for name, said in shown[columns].items() if "…" in said.out] == []
 
 
 @pytest.mark.parametrize("columns", WIDTHS)
 def test_no_figure_is_lost_where_it_is_narrow(columns: int, shown: Shown) -> None:
     """Every number of the widest screen stands on the narrow one, where it may fold but not be cut."""
-    wide, lost = shown(max(WIDTHS)), {}
-    for name, said in shown(columns).items():
+    wide, lost = shown[max(WIDTHS)], {}
+    for name, said in shown[columns].items():
         whole = "".join(said.out.split())
         figures = re.findall(r"\d[\d.,]*\d", wide[name].out) if name in wide.keys() - SPARING else []
         if gone := [figure for figure in figures if figure not in whole and figure != NO_LINEAGE]:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from showing import EVENTS, NOW, Said, laid_out, said, standing_in, steady
+from drawing import drawn_for, told_also
+from showing import EVENTS, NOW, Said, laid_out, said, said_for, standing_in, steady
 from verbs import forms_of
 
 from hcloud.fake.in_memory.file import go_on_from, keep
 from hcloud.fake.in_memory.memory import MemoryCloud
 
 AT = ("--now", NOW)
+PROFILES = str(Path(__file__).resolve().parents[2] / "profiles")
 AS_PLANNED = ("-s", "HF", "--provider", "aws", "--vcpus", "16", "--pool", "1")
 OLD = ("--max-price-age", "9y")
 FAKE = ("--cloud", "fake:faults.yaml", "--state", "commitments")
@@ -230,6 +232,7 @@ BY_LINE = {
 }
 """Results that are not laid out for a terminal: what they say at the widths that are kept is enough."""
 KEPT = (80, 120)
+WIDTHS = (60, *KEPT)
 ONLY_SHOWN = {"version", "plan-verbose", *BY_LINE} - {"workload-validate"}
 """Screens that print no JSON, and that no later one needs."""
 NOT_AS_CSV = {
@@ -239,33 +242,49 @@ NOT_AS_CSV = {
 }
 
 
-def screens(directory: Path, columns: int, *, as_json: bool = False) -> dict[str, Said]:
-    """All screens of a width in their order, each with what was said; with ``as_json`` those that can, as documents,
-    and those of them that write no file, as CSV too, which end in ``.csv``; what is only shown is left out. What walks
-    over all prices is a document beside its one screen, where prices were read."""
-    laid_out(directory)
-    found: dict[str, Said] = {}
-    profiles = str(Path(__file__).resolve().parents[2] / "profiles")
-    with standing_in(directory, columns):
-        for screen in at_width(columns):
-            if as_json and screen.name in ONLY_SHOWN | AT_ONE_WIDTH:
-                continue
-            screen.before()
-            words = screen.words(found) if callable(screen.words) else screen.words
-            asked = [word.replace("PROFILES", profiles) for word in words]
-            told = said([*asked, "--json"] if as_json and screen.as_json else asked, screen.given)
-            found[screen.name] = told if as_json else _steady(told, directory, profiles)
+def screens(directory: Path) -> dict[int, dict[str, Said]]:
+    """All screens of each width in their order, with what was said; a verb does its work once for all widths. What
+    walks over all prices is a document beside its screen, where prices were read."""
+    found: dict[int, dict[str, Said]] = {width: {} for width in WIDTHS}
+    documents = found[USUAL]
+    with drawn_for(WIDTHS):
+        for screen, words in _life(directory, documents):
+            for width, told in said_for(WIDTHS, words, screen.given).items():
+                found[width][screen.name] = _steady(told, directory)
             if screen.name in AT_ONE_WIDTH:
-                found[f"{screen.name}.json"] = said([*asked, "--json"], screen.given)
+                documents[f"{screen.name}.json"] = said([*words, "--json"], screen.given)
+    return found
+
+
+def documents(directory: Path) -> dict[str, Said]:
+    """What the screens print as documents, where they can, and those that write no file as CSV too, which end in
+    ``.csv``; what is only shown is left out."""
+    found: dict[str, Said] = {}
+    with told_also("csv") as also:
+        for screen, words in _life(directory, found, ONLY_SHOWN | AT_ONE_WIDTH):
+            told = found[screen.name] = said([*words, "--json"] if screen.as_json else words, screen.given)
+            as_rows = also.pop("csv", "")
             if (
-                as_json
-                and screen.as_json
+                screen.as_json
                 and screen.name not in NOT_AS_CSV
                 and not WRITING.intersection(words)
                 and "csv" in forms_of(words)
             ):
-                found[f"{screen.name}.csv"] = said([*asked, "-o", "csv"], screen.given)
+                found[f"{screen.name}.csv"] = Said(as_rows, "", told.code)
     return found
+
+
+def _life(
+    directory: Path, found: Mapping[str, Said], but: Collection[str] = ()
+) -> Iterator[tuple[Screen, tuple[str, ...]]]:
+    """Each screen with its words, when those before it have said theirs."""
+    laid_out(directory)
+    with standing_in(directory, USUAL):
+        for screen in SCREENS:
+            if screen.name not in but:
+                screen.before()
+                words = screen.words(found) if callable(screen.words) else screen.words
+                yield screen, tuple(word.replace("PROFILES", PROFILES) for word in words)
 
 
 def at_width(columns: int) -> Iterable[Screen]:
@@ -274,6 +293,6 @@ def at_width(columns: int) -> Iterable[Screen]:
     return (screen for screen in SCREENS if screen.name not in left_out)
 
 
-def _steady(told: Said, directory: Path, profiles: str) -> Said:
-    out, err = (steady(text.replace(profiles, "PROFILES"), directory) for text in (told.out, told.err))
+def _steady(told: Said, directory: Path) -> Said:
+    out, err = (steady(text.replace(PROFILES, "PROFILES"), directory) for text in (told.out, told.err))
     return Said(out, err, told.code)

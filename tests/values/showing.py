@@ -6,12 +6,13 @@ import io
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from drawing import Fan
 
 from hcloud import __version__
 from hcloud.at_once import in_parallel
@@ -133,13 +134,23 @@ def standing_in(directory: Path, columns: int) -> Iterator[None]:
         yield
 
 
-def said(words: list[str], given: str = "") -> Said:
+def said(words: Sequence[str], given: str = "") -> Said:
     """What a verb says, with ``given`` on its stdin."""
     out, err = io.StringIO(), io.StringIO()
+    return Said(code=_ended(words, given, out, err), out=out.getvalue(), err=err.getvalue())
+
+
+def said_for(widths: Sequence[int], words: Sequence[str], given: str = "") -> dict[int, Said]:
+    """The same for terminals of several widths."""
+    out, err = Fan(widths), Fan(widths)
+    code = _ended(words, given, out, err)
+    return {width: Said(out.kept[width].getvalue(), err.kept[width].getvalue(), code) for width in widths}
+
+
+def _ended(words: Sequence[str], given: str, out: io.StringIO, err: io.StringIO) -> int:
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
         patch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(given.encode()), encoding="utf-8"))
-        code = run(words)
-    return Said(out.getvalue(), err.getvalue(), code)
+        return run(words)
 
 
 def steady(text: str, directory: Path) -> str:

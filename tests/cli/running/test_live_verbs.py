@@ -758,7 +758,7 @@ def test_of_a_state_of_before_no_machine_is_too_many(capsys: pytest.CaptureFixtu
 
 @pytest.mark.parametrize(
     ("growth", "years", "option"),
-    [(1.0, 2, "reserved-instance"), (1.0, 3, "on-demand"), (0.0, 1, "on-demand"), (-0.5, 2, "reserved-instance")],
+    [(1.0, 2, "reserved-instance"), (1.0, 3, "on-demand"), (0.0, 1, "on-demand"), (-0.5, 1, "reserved-instance")],
 )
 def test_what_stands_is_in_use_at_every_hour_of_the_first_weeks(growth: float, years: int, option: str) -> None:
     """By hand, hour by hour, for a demand by day and night: what stands beside the reserve is never idle at first."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 
 from hcloud.cli.main import run
 from hcloud.readers.configuration.config import load_config
+from hcloud.sim.setup.clustered.recipes import RECIPES
 from hcloud.usecases.studies.simulation import SimulationRequest, open_study, with_seed
 from hcloud.usecases.workloads.scenarios import scenario_on_cluster
 from hcloud.usecases.workloads.sources import Flags, with_flags
@@ -109,18 +111,23 @@ def test_a_picture_over_how_long_jobs_are(tmp_path: Path) -> None:
         assert "jobs that kept 95%" in told
 
 
-def test_simulate_and_compare_find_the_same_reserve_for_a_quality(capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["scenario:local-40", "--placement", "greedy,paragon", "--size-for", "0.9", *NOW]
+def test_simulate_and_compare_find_the_same_reserve_for_a_quality(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole = RECIPES["local-40"]
+    fewer = replace(whole, arrivals=replace(whole.arrivals, jobs=whole.arrivals.jobs // 3))
+    monkeypatch.setitem(RECIPES, "local-40", fewer)
+    words = ["scenario:local-40", "--load", "0.3", "--placement", "greedy,paragon", "--size-for", "0.9", *NOW]
     assert run(["simulate", *words]) == 0
     told = " ".join(capsys.readouterr().out.split())
-    assert "servers for 90% kept - 38" in told  # greedy does not keep it at eight times the reserve
-    assert "vCPUs for 90% kept - 170" in told
-    assert "5% of their performance, SR+paragon needs 38 servers with 170 vCPUs ($5.60 an hour). SR cannot" in told
+    assert "servers for 90% kept - 18" in told  # greedy does not keep it at eight times the reserve
+    assert "vCPUs for 90% kept - 76" in told
+    assert "5% of their performance, SR+paragon needs 18 servers with 76 vCPUs ($2.55 an hour). SR cannot" in told
     assert run(["compare", *words, "--seeds", "1", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     greedy, paragon = (one["sized"] for one in document["strategies"])
     assert (document["sized_for"], greedy) == (0.9, None)
-    assert (paragon["servers"], paragon["vcpus"]) == (38, 170)
+    assert (paragon["servers"], paragon["vcpus"]) == (18, 76)
     assert paragon["kept_qos"] >= 0.9
 
 

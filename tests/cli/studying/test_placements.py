@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from drawing import told_also
 
 from hcloud.cli.main import run
 from hcloud.readers.bundle import bundled
@@ -85,10 +86,11 @@ def test_the_reserve_for_equal_quality_ends_the_screen(
         "--size-for",
         "0.8",
     )
-    told = document(capsys, *words)
+    with told_also("json") as also:
+        assert run([*words]) == 0
+    told = json.loads(also["json"])
     sizes = {s["name"]: s["sized"] for s in told["strategies"]}
     assert all(s["kept_qos"] >= 0.8 for s in sizes.values())
-    assert run([*words]) == 0
     screen = capsys.readouterr().out
     run_of = told["strategies"][0]["runs"][0]
     assert re.search(rf"response p99, s +{run_of['completion_seconds']['p99']:,.3f} ", screen)
