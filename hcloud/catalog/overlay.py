@@ -37,7 +37,7 @@ class Match:
             (key.region, self.region), (family, self.family), (key.instance_type, self.instance_type),
             (key.os, self.os), (key.tenancy, self.tenancy),
         )  # fmt: skip
-        return all(fnmatchcase(name, pattern) for name, pattern in names)
+        return all(pattern == "*" or fnmatchcase(name, pattern) for name, pattern in names)
 
 
 @dataclass(frozen=True, slots=True)

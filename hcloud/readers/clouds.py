@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from hcloud.errors import Problem
 from hcloud.model.running.cloud import CLOUD_KEYS, CloudModel, Quantiles, SizeModel
 from hcloud.model.running.strategy import Parameter, ParameterOrigin, Value
 from hcloud.readers.bundle import bundled
-from hcloud.readers.stated import Stated, find_file, read_document
+from hcloud.readers.stated import Stated, document_bytes, document_in, find_file
 
 PAPER, CLUSTERS = "paper", "clusters"
 _HEAD = ("format_version", "name", "title", "source", "sections", "sizes")
@@ -49,7 +50,12 @@ def load_cloud(name_or_path: str) -> CloudModel:
 
 def read_cloud(path: Path) -> CloudModel:
     """The cloud model in a file; raises InputError with everything that is wrong with it."""
-    return parse_cloud(read_document(path, "cloud model"), str(path))
+    return _in(document_bytes(path, "cloud model"), str(path))
+
+
+@lru_cache(maxsize=32)  # a plan reads the same few up to five times, and a study for each of its runs
+def _in(data: bytes, name: str) -> CloudModel:
+    return parse_cloud(document_in(data, name, "cloud model"), name)
 
 
 def parse_cloud(content: object, name: str) -> CloudModel:

@@ -43,17 +43,27 @@ def find_file(name: str, known: Sequence[str], folder: Path, what: str) -> Path:
 
 def read_document(path: Path, what: str) -> object:
     """The content of a file; InputError where it is too large, no UTF-8 or no plain YAML."""
+    return document_in(document_bytes(path, what), str(path), what)
+
+
+def document_bytes(path: Path, what: str) -> bytes:
+    """What a file holds; InputError where that is too large, or empty."""
     if path.stat().st_size > LARGEST:
         raise InputError(f"{path}: larger than any {what} ({LARGEST} bytes)")
     data = path.read_bytes()
     if not data.strip():
         raise InputError(f"{path}: is empty, and no {what}")
-    check_sort(path, data[:HEAD], *SORTS.get(what, (f"a {what}",)))
+    return data
+
+
+def document_in(data: bytes, name: str, what: str) -> object:
+    """The content of what a file of that name holds; InputError where it is no UTF-8 or no plain YAML."""
+    check_sort(Path(name), data[:HEAD], *SORTS.get(what, (f"a {what}",)))
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not UTF-8 text: {error.reason}") from None
-    return load_yaml(text, str(path))
+        raise InputError(f"{name}: not UTF-8 text: {error.reason}") from None
+    return load_yaml(text, name)
 
 
 class NumberWanted(NamedTuple):

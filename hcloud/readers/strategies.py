@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
@@ -16,7 +17,7 @@ from hcloud.policy.placing.searching import BucketCounters, MultiClass
 from hcloud.policy.registry import RULES, rule_of
 from hcloud.policy.rule import OPTIONAL
 from hcloud.readers.bundle import bundled
-from hcloud.readers.stated import Stated, find_file, read_document
+from hcloud.readers.stated import Stated, document_bytes, document_in, find_file, read_document
 
 STRATEGIES = ("SR", "OdF", "OdM", "HF", "HM", "HC")
 """The five of the thesis, and ours for least cost: without it, the hybrids of a trace that begins with an empty cluster
@@ -117,7 +118,12 @@ def _with_mechanism(strategy: Strategy, mechanism: str, path: Path) -> Strategy:
 
 def read_strategy(path: Path) -> Strategy:
     """The strategy in a file; raises InputError with everything that is wrong with it."""
-    return parse_strategy(read_document(path, "strategy"), str(path))
+    return _in(document_bytes(path, "strategy"), str(path))
+
+
+@lru_cache(maxsize=32)  # a plan reads the same few up to five times, and a study for each of its runs
+def _in(data: bytes, name: str) -> Strategy:
+    return parse_strategy(document_in(data, name, "strategy"), name)
 
 
 def parse_strategy(content: object, name: str) -> Strategy:
