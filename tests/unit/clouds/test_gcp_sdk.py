@@ -65,9 +65,9 @@ def test_whoever_else_uses_the_sdk_finds_it_whole(package: str, whole_first: boo
     assert found.DisksClient
     assert f"{package}.services.disks" in sys.modules
     assert (found.InstancesClient, found.Request, found.__version__) == (used, types.Request, "1")
-    assert import_module(package) is found is sys.modules[package]
     assert not hasattr(found, "nonsense")
     assert (sdk.messages(), sdk.client("InstancesClient")) == (types, used)
+    assert import_module(package) is found is import_module("small_cloud").sdk_v1
 
 
 def test_without_the_sdk_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

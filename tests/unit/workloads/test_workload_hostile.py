@@ -53,7 +53,10 @@ def refusal(path: Path, fmt: str = "auto", **keys: str) -> InputError:
 
 @pytest.mark.parametrize(
     ("column", "text"),
-    [*((c, t) for c in CELLS for t in ("nan", "-1", "ten")), *(("cores", t) for t in NOT_NUMBERS[3:])],
+    [
+        *((c, t) for c in CELLS for t in ("nan", "-1", "ten")),
+        *((c, t) for c in ("duration", "cores") for t in NOT_NUMBERS[1:] if t not in {"-1", "ten"}),
+    ],
 )
 def test_K1_what_is_no_number_is_refused_with_line_and_column(tmp_path: Path, column: str, text: str) -> None:
     cells = GOOD.strip().split(",")
