@@ -27,6 +27,7 @@ DATA = Path(__file__).resolve().parents[3] / "shared" / "data" / "prices"
 ALLOWED = Decimal("0.01")
 SHOWN = 15
 SHARE = 4
+SIZES = Path(__file__).resolve().parents[2] / "pricing" / "gcp" / "sizes.csv"
 
 pytestmark = pytest.mark.skipif(
     not DATA.is_dir(), reason="the published price files (../shared/data/prices) are absent"
@@ -116,11 +117,16 @@ def reserved_2019() -> Iterator[Seen]:
 
 @cache
 def google_types() -> dict[str, dict[str, dict[str, dict[str, float]]]]:
-    """One of so many: the bundle has them all by the same rule."""
+    """One of so many, for a series has the same rates in all of its machines; and all that are stated one by one, or
+    are of a shape with so few sizes that none would be among them."""
     with gzip.open(DATA / "gcp_pricing_2026-07-30.yml.gz", "rt", encoding="utf-8") as handle:
         inside = re.split(r"(?m)^  \S", handle.read().partition("\n  instance:\n")[2])[0]
     machines = re.split(r"(?m)^(?=    \S)", inside)
-    loaded: dict[str, dict[str, dict[str, dict[str, float]]]] = yaml.load("".join(machines[::SHARE]), yaml.CSafeLoader)
+    with SIZES.open(encoding="utf-8") as handle:
+        alone = {row["machine_type"] for row in csv.DictReader(handle)}
+    names = [machine.strip().partition(":")[0] for machine in machines]
+    some = [m for at, m in enumerate(machines) if at % SHARE == 0 or names[at] in alone or "-megamem-" in names[at]]
+    loaded: dict[str, dict[str, dict[str, dict[str, float]]]] = yaml.load("".join(some), yaml.CSafeLoader)
     return loaded
 
 

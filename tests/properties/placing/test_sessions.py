@@ -7,12 +7,14 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from living import Draw, came, events_of, setup_of, sound
 
 from hcloud.control.sessions.session import ControlSession
+from hcloud.control.sessions.snapshot import read
 from hcloud.control.state import OWN
 from hcloud.errors import InputError
 from hcloud.model.running.decision import Decision
@@ -187,3 +189,20 @@ def test_other_snapshots_are_refused(change: dict[str, object] | None, said: str
     data = b"[" if change is None else json.dumps(json.loads(live.snapshot()) | change).encode()
     with pytest.raises(InputError, match=said):
         ControlSession.restored(SETUPS["SR"], plain(), data)
+
+
+def test_a_snapshot_of_records_with_another_field_is_refused() -> None:
+    live = ControlSession(SETUPS["SR"], plain())
+    mine, data = live.tables.image(), live.snapshot()
+    record: Any = mine.arrays["jobs"].dtype
+    for name, kind in (("usually", np.float64), ("usually", np.int64), ("other", np.float64)):
+        fields = [((name, kind) if n == "usually" else (n, k), at) for n, (k, at, *_) in record.fields.items()]
+        (names, kinds), offsets = zip(*(f for f, _ in fields), strict=True), [at for _, at in fields]
+        layout = {"names": names, "formats": kinds, "offsets": offsets, "itemsize": record.itemsize, "aligned": True}
+        rows = np.zeros(1, np.dtype((record.type, layout)))
+        image = mine._replace(arrays={**mine.arrays, "jobs": rows})
+        if (name, kind) == ("usually", np.float64):
+            assert read(SETUPS["SR"], data, image), "it is as it was"
+            continue
+        with pytest.raises(InputError, match="that this hcloud cannot read"):
+            read(SETUPS["SR"], data, image)
