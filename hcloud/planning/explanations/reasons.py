@@ -18,6 +18,7 @@ from hcloud.planning.explanations.flips import falls_by, latest_flip, offer_flip
 from hcloud.planning.fleets.candidates import Candidate
 from hcloud.planning.fleets.evaluate import cost_over, evaluate, held_instances, pays_above, pays_throughout
 from hcloud.planning.fleets.fleet import SLACK, Holding, instances_needed, parts_not_rented, steps_in_use
+from hcloud.planning.fleets.floor import LeftOut
 from hcloud.planning.settings import Outlook
 from hcloud.units import HOURS_PER_MONTH, HOURS_PER_YEAR, cents, format_money, rate
 
@@ -282,8 +283,11 @@ def _alone(decision: FleetDecision, candidate: Candidate, offer: Offer) -> Refus
     margin = rival.cost - decision.optimum_cost
     pays = pays_above(candidate, offer, decision.horizon_hours)
     if not rival.fleet.holdings:
-        reason = f"never worth buying here: its break-even is {float(pays):.1%}"
-        if offer.term_hours > decision.horizon_hours:
+        spread, least = decision.settings.least_savings
+        free = evaluate(candidate, decision.forecast, [offer], spread).fleet
+        never = f"never worth buying here: its break-even is {float(pays):.1%}"
+        reason = next(LeftOut.between(rival.fleet, free).said(least), never)
+        if not free.holdings and offer.term_hours > decision.horizon_hours:
             reason = _outlasts(decision, candidate, offer, 1)
         flip = latest_flip(decision, candidate, offer)
         found = Refusal(str(offer.key), reason, None, cents(margin), falls_by(flip), flip=flip)

@@ -57,6 +57,10 @@ def assumptions(demand: Demand, settings: PlanSettings, decision: FleetDecision)
         "unexpired terms are charged in full and renewed at today's prices",
     )
     yield Assumption("planning.growth_per_year", f"{outlook.growth_per_year:g}", "compounded monthly")
+    if (least := settings.commit_min_saving) != PlanSettings().commit_min_saving:
+        yield Assumption(
+            "planning.commit_min_saving", f"{least:g}", "commitments save so much of their cost, or are not bought"
+        )
     yield from _of_futures(decision, settings)
     parts = "; machines that ran for a part of one are rented for that part" if demand.by_part else ""
     yield Assumption(

@@ -109,6 +109,7 @@ class BillPlanDocument(Document, title="hcloud plan of a bill"):
     kinds: list[_Kind]
     purchases: list[_WayToBuy]
     unplanned_monthly: Annotated[dict[str, Cents], From("unplanned")]
+    not_proposed: list[Text]
     warnings: list[Text]
 
 

@@ -92,6 +92,7 @@ def use_picture(plan: Plan) -> Drawn | None:
     pays = float(line.break_even)
     said = f"{_said_of_last(plan, line)} A commitment to {line.instance_type} has a break-even of {pays:.1%}."
     how = "The curve shows how much of the time each vCPU is in use; below the dashed line on demand is cheaper."
+    how += " A reserve that saves too little of its cost is not bought above it, either (planning.commit_min_saving)."
     if _memory_fills_first(plan):
         how = "The curve is of vCPUs alone: memory needs more machines, and it is by memory that the reserve pays."
     if plan.sizing and _owned_vcpus(plan):

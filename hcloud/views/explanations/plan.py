@@ -226,7 +226,7 @@ def _refused(plan: Plan, refusal: Refusal) -> tuple[str, tuple[ExplanationLine, 
         )
     answer = f"not {name}: {more_of(plan, refusal.margin)} for the same demand"
     if not refusal.margin and refusal.flip is not None and refusal.flip.at < refusal.flip.now:
-        answer = f"not {name}: nothing of it pays here"
+        answer = f"not {name}: nothing of it is worth buying here"
     elif not refusal.margin:
         answer = f"not {name}: it costs the same, and the other was listed first"
     lines = (

@@ -36,6 +36,7 @@ from hcloud.usecases.live.held import bought_since, with_held
 from hcloud.usecases.workloads.billed import by_kinds
 from hcloud.views.console import Terminal
 from hcloud.views.deciding.bill_plan import bill_markdown, headline, show_bill_plan
+from hcloud.views.deciding.documents import BillPlanDocument
 
 HOURS = 24 * 61
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
@@ -124,6 +125,7 @@ def test_the_reserve_is_the_one_that_trying_every_number_finds() -> None:
     told = f"commitments of ${committed:,.0f} more, which would save $16."  # 17 by 61 days, which the year repeats
     assert told in made.not_proposed[0]
     assert told in both.not_proposed[0]
+    assert BillPlanDocument.of(made, made.generated_at)["not_proposed"] == [*made.not_proposed]
     assert float(kind.after) == pytest.approx(monthly(best), rel=2e-3)
     assert float(kind.now) == pytest.approx(730 * float(on_demand) * hours.mean(), rel=1e-3)
     assert kind.at_book is not None

@@ -22,6 +22,7 @@ from hcloud.planning.fleets.mix import lower_bound
 from hcloud.planning.fleets.owned import Owned
 from hcloud.planning.forecasting.forecast import stretch
 from hcloud.planning.settings import Market, Outlook, PlanSettings, RiskSettings
+from hcloud.usecases.deciding.plan_notes import assumptions
 
 MARKET = Market(Provider.AWS, (REGION,))
 SETTINGS = PlanSettings(markets=(MARKET,))
@@ -134,6 +135,12 @@ def test_no_commitment_is_bought_that_saves_less_than_a_twentieth_of_its_cost() 
         told = [r for r in reasons(some) if r.startswith("not proposed")]
         assert len(told) == more
         assert all("$6,132 more, which would save $73.00 over the horizon: 1.2%" in r for r in told)
+    assert {a.key for a in assumptions(asked, SETTINGS, some)} | {"planning.commit_min_saving"} == {
+        a.key for a in assumptions(asked, replace(SETTINGS, commit_min_saving=0.0), every)
+    }
+    alone = decide(market, demand([16.0 * (hour < 17) for hour in range(24)]), SETTINGS)
+    why = {r.address.rsplit("/", 1)[1][:20]: r.reason for r in refusals(alone, Decimal(0))}
+    assert "commitments of $6,132 more, which would save $73.00" in why["reserved-instance-1y"]
 
 
 def test_what_is_owned_is_used_first() -> None:

@@ -150,6 +150,7 @@ def test_the_curve_of_vcpus_tells_no_break_even_where_memory_decides(plan: Plan)
     wide = replace(plan, workload=replace(plan.workload, mean_memory_gib=100 * plan.workload.mean_memory_gib))
     told = [drawn.caption for drawn in map(use_picture, (plan, wide)) if drawn is not None]
     assert ["below the dashed line on demand is cheaper" in caption for caption in told] == [True, False]
+    assert ["saves too little of its cost is not bought above it" in caption for caption in told] == [True, False]
 
 
 def test_without_quantiles_or_purchases_there_is_no_curve_of_use(plan: Plan) -> None:

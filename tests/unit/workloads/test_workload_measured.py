@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -196,13 +197,32 @@ def test_columns_that_only_sound_like_another_use(tmp_path: Path) -> None:
     assert list(found.cores) == pytest.approx(CORES)
 
 
-@pytest.mark.parametrize("named", ["cores,memory", "vCPUs,memory_gib", "cpu_cores,RAM (GB)", "web cpus,mem_gb"])
+@pytest.mark.parametrize("named", ["cores,memory", "vCPUs,memory_gib", "cpu_cores,Memory (GB)", "web cpus,mem_gb"])
 def test_where_only_the_time_is_said_memory_is_no_machine(named: str, tmp_path: Path) -> None:
     path = tmp_path / "use.csv"
-    path.write_text(f"when,{named}\n{iso(0)},4,16\n{iso(1)},5,20\n")
+    path.write_text(f"when,{named}\n{iso(0)},4,17\n{iso(1)},5,20\n")
     found = read_workload(path, options=WorkloadOptions(columns="timestamp=when"))
     assert isinstance(found, Demand)
-    assert (list(found.cores), list(found.memory)) == ([4, 5], [16, 20])
+    assert (list(found.cores), list(found.memory)) == ([4, 5], [17, 20])
+    assert not found.provenance.left_out
+
+
+@pytest.mark.parametrize(
+    ("named", "other"), [("cores,cpu", "value=cpu"), ("cores,pct", "percent=pct"), ("avg,max", "value=max")]
+)
+def test_which_of_two_columns_has_the_values_is_asked(named: str, other: str, tmp_path: Path) -> None:
+    path = tmp_path / "use.csv"
+    path.write_text(f"when,{named},memory,date,disk\n0,4,5,16,9,7\n60,5,6,20,9,7\n")
+    with pytest.raises(InputError, match="the values may be in column") as refused:
+        read_workload(path, options=WorkloadOptions(columns="timestamp=when"))
+    other += ",memory=memory"
+    assert f" or --columns timestamp=when,{other}" in str(refused.value.hint)
+    asked = WorkloadOptions(columns="timestamp=when", series_value="percent", series_cores=100)
+    found = read_workload(path, options=replace(asked, columns=f"timestamp=when,{other}"))
+    assert found.provenance.left_out == {"columns that are not needed": 3}
+    path.write_text(path.read_text().replace(named.split(",")[1], "swap"))  # the time that was said, not the second
+    found = read_workload(path, options=asked)
+    assert (found.start, found.provenance.left_out) == (0, {"columns that are not needed": 3})
 
 
 def test_where_only_the_time_is_said_a_sum_is_no_machine(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ _PERCENT = re.compile(r"%|\bper ?cent(age)?\b", re.IGNORECASE)
 _CORES = re.compile(r"\bv?(cpus|cores)\b", re.IGNORECASE)
 _NOT_IN_USE = re.compile(r"limit|req|alloc")
 _LEFT_OUT = "columns of no machine (extra_columns=ignore)"
+_NOT_NEEDED = "columns that are not needed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +93,25 @@ def _found(source: TraceFile, names: list[str], options: WorkloadOptions) -> dic
         found = {"timestamp": "timestamp"} | found
     if any(name in found for name in VALUES):
         return found
-    return found | _beside_a_time([name for name in names if name not in found.values()], named="name" in found)
+    rest = [name for name in names if name not in found.values()]
+    beside = _beside_a_time(rest, named="name" in found)
+    values = {theirs: mine for mine, theirs in beside.items() if mine in VALUES}
+    values |= {name: mine for name in rest if name not in beside.values() and (mine := _value_of(name))}
+    if beside and len(values) > 1:
+        one, other, *_ = values
+        also = "".join(f",{mine}={beside[mine]}" for mine in ("name", "memory") if mine in beside)
+        says = [shlex.quote(f"{options.columns},{mine}={theirs}{also}") for theirs, mine in list(values.items())[:2]]
+        raise InputError(
+            f"{source.name}: line 1: the values may be in column {shown(one)} or {shown(other)}",
+            hint=f"say in which: --columns {' or --columns '.join(says)}",
+        )
+    return beside | found
+
+
+def _value_of(name: str) -> str:
+    """Which of our columns of values another column may be by its name; empty where it is none."""
+    found = meant([name], SERIES)
+    return next((mine for mine in VALUES if mine in found), "value" if _OF_ALL.fullmatch(plain(name)) else "")
 
 
 def _wide(source: TraceFile, names: list[str], options: WorkloadOptions, time: int) -> MachineColumns:
@@ -131,6 +150,7 @@ def _long(
         name=names.index(found["name"]) if "name" in found else None,
         memory=names.index(found["memory"]) if "memory" in found else None,
         unit=value if value != "value" else _unit([found[value]]),
+        left_out={_NOT_NEEDED: len(extra)} if extra else {},
     )
 
 
