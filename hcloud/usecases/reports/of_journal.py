@@ -35,6 +35,7 @@ from hcloud.usecases.reports.report import (
 from hcloud.usecases.workloads.sources import open_prices
 
 POOL = "pool"
+_PLAYED = "'hcloud simulate PLAN --journal FILE' makes one of the plan's trace"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ def report_of_journal(
     path: Path, asked: ReportRequest, place: JournalPricing, window: tuple[float, float] | None = None
 ) -> Report:
     """Everything a journal rented, its pool bought as a commitment; within a window of its seconds, if one is named.
-    Raises EvidenceError where a price is missing."""
+    Raises EvidenceError where a price is missing, or nothing is in the window."""
     journal = read_whole(path)
     live = journal.live
     dated = is_dated(journal.setup, journal.entries)
@@ -62,7 +63,9 @@ def report_of_journal(
     told = rented_in(journal.setup, journal.entries, origin) if live is None else rented_live(journal)
     if window is not None:
         start, end = (min(max(origin + round(at), told.period.start), told.period.end) for at in window)
-        told = replace(told, period=Period(start, end)) if start < end else told
+        if start >= end:
+            raise EvidenceError(f"{path}: ends before the window begins that the plan counts", hint=_PLAYED)
+        told = replace(told, period=Period(start, end))
     provider, region = _where(asked.loaded, place if live is None else _stated_or_own(place, live))
     there = in_places(asked.loaded, [(provider, region)])
     book, said = open_prices(there, asked.at.date())
