@@ -191,8 +191,11 @@ def _place(plan: Plan, path: Path) -> JournalPricing:
         raise UsageError(f"{path}: a plan of {len(places)} places; a journal is of one")
     provider, region = next(iter(places))
     held = sorted((m for m in plan.mix if m.option.is_commitment), key=lambda m: m.is_owned)
-    bought = {m.instance_type: m.address.removeprefix(OWNED).split("/")[3] for m in reversed(held)}
-    return JournalPricing(provider, region, bought[held[0].instance_type] if held else None, bought)
+    ways = [(m, m.address.removeprefix(OWNED).split("/")[3]) for m in held]
+    bought: dict[str, list[str]] = {}
+    for line, terms in ways:
+        bought.setdefault(line.instance_type, []).extend([terms] * math.ceil(line.count))
+    return JournalPricing(provider, region, ways[0][1] if ways else None, bought)
 
 
 def _accuracy(planned: tuple[Plan, Path], actual: Report, asked: ReportRequest, ran: _Ran | None) -> Accuracy:

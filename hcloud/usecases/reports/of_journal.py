@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -40,13 +41,13 @@ _PLAYED = "'hcloud simulate PLAN --journal FILE' makes one of the plan's trace"
 
 @dataclass(frozen=True, slots=True)
 class JournalPricing:
-    """Where a journal's machines are priced, and what its pool is bought as, also ``by_type``; None: as the
-    configuration or the provider's usual."""
+    """Where a journal's machines are priced, and what its pool is bought as (None: as the configuration or the
+    provider's usual), also ``by_type`` one machine after the other, those beyond as the first."""
 
     provider: str | None = None
     region: str | None = None
     commitment: str | None = None
-    by_type: Mapping[str, str] = field(default_factory=dict)
+    by_type: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 def report_of_journal(
@@ -124,11 +125,15 @@ def _stated_or_own(place: JournalPricing, live: LiveOrigin) -> JournalPricing:
 
 def _pool(told: JournalRentals, tariff: Tariff, place: JournalPricing) -> tuple[Commitment, ...]:
     starts = datetime.fromtimestamp(told.period.start, UTC)
-    made = []
-    for number, (name, servers) in enumerate(told.pool.items()):
-        offer = _bought_as(name, tariff, place.by_type.get(name, place.commitment))
-        ends = starts + timedelta(hours=offer.key.term_years * HOURS_PER_YEAR)
-        made.append(commitment_of(POOL if number == 0 else f"{POOL}-{name}", offer, servers, starts, ends))
+    made: list[Commitment] = []
+    for name, servers in told.pool.items():
+        ways = place.by_type.get(name) or (place.commitment,)
+        for wanted, count in Counter([*ways, *[ways[0]] * servers][:servers]).items():
+            offer = _bought_as(name, tariff, wanted)
+            ends = starts + timedelta(hours=offer.key.term_years * HOURS_PER_YEAR)
+            other = "" if wanted == ways[0] else f"-{wanted}"
+            label = f"{POOL}-{name}{other}" if made else POOL
+            made.append(commitment_of(label, offer, count, starts, ends))
     return tuple(made)
 
 

@@ -152,8 +152,11 @@ def test_the_dollars_of_a_run_are_of_the_time_and_the_purchases_of_its_plan(
     plan["workload"]["window"]["end"] = 10_800
     other = "owned/aws/us-east-1/m6i.2xlarge/reserved-instance-1y-no-upfront"
     owned = {**plan["mix"][0], "address": other, "instance_type": "m6i.2xlarge", "payment": "no-upfront"}
+    bought = plan["mix"][0]
+    third = {**bought, "address": bought["address"].rpartition("/")[0] + "/reserved-instance-3y-all-upfront"}
     costs = []
-    for mix in (plan["mix"], [owned, *plan["mix"]]):
+    once = [{**third, "count": "1"}, {**bought, "count": "99"}]
+    for mix in (plan["mix"], [owned, *plan["mix"]], [{**third, "count": "99"}], once):
         (tmp_path / "plan.json").write_text(json.dumps({**plan, "mix": mix}), encoding="utf-8")
         capsys.readouterr()
         words = ["--plan", str(tmp_path / "plan.json"), "--journal", str(there / "run.journal"), "--json", *NOW]
@@ -162,6 +165,10 @@ def test_the_dollars_of_a_run_are_of_the_time_and_the_purchases_of_its_plan(
         assert Decimal(document["hours"]) == 3
         costs.append(document["figures"][0]["actual"])
     assert costs[0] == costs[1]
+    plain, _, dearer, mixed = map(Decimal, costs)
+    reserve = json.loads((there / "plan.json").read_text(encoding="utf-8"))["operation"]["reserve"]
+    assert abs(mixed - plain - (dearer - plain) / reserve) < Decimal("0.001"), "one of the reserve as 3 years"
+    assert dearer != plain
 
 
 @pytest.mark.parametrize(
