@@ -57,7 +57,8 @@ class PriceRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class IntakeResult:
-    """What one source gave: its good rows as a book, the rows refused and the odd ones."""
+    """What one source gave: its good rows as a book, the rows refused and the odd ones; ``left_out`` are of clouds or
+    regions that were not asked for."""
 
     name: str
     format: str
@@ -65,6 +66,7 @@ class IntakeResult:
     refused: tuple[QuarantinedPrice, ...]
     warnings: tuple[PriceWarning, ...]
     replaced_newer: int = 0
+    left_out: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,8 @@ from hcloud.units import counted
 from hcloud.usecases.prices.pricing import BUNDLED, USER, compare
 
 _DAY_IN_NAME = re.compile(r"(?<!\d)(20\d\d)-?([01]\d)-?([0-3]\d)(?!\d)", re.ASCII)
-_PLACE_IN_NAME = re.compile(r"(?<![a-z])([a-z]{2}(?:-gov)?-[a-z]+-\d)(?!\d)", re.ASCII)
+_WAY = r"(?:central|east|west|(?:north|south)(?:east|west)?)"
+_PLACE_IN_NAME = re.compile(rf"(?<![a-z])[a-z]{{2}}(?:-gov)?-{_WAY}-\d(?!\d)", re.ASCII)
 
 USUAL_LIMITS = HttpLimits()
 
@@ -98,16 +99,20 @@ def take_file(path: Path, hints: Hints, stored: PriceBook | None) -> IntakeResul
     text = decode(read_bytes(path), str(path))
     known_format = format_named(hints.format) if hints.format else recognise(text, str(path))
     day = hints.day or own_day(text) or _day_of(path)
-    placed = _PLACE_IN_NAME.search(path.name)
     # where the file itself says no region; one that does is only restricted to the hint's
-    region = placed[1] if placed else hints.region
+    places = _PLACE_IN_NAME.findall(path.name)
+    region = hints.region if hints.region in places or not places else places[0]
     source = PriceSource(path.name, day, hints.provider, region, _shapes(stored))
-    book = restricted_to(known_format.read(text, source), hints.provider, hints.region)
+    read = known_format.read(text, source)
+    book = restricted_to(read, hints.provider, hints.region)
     taken = _checked(book, known_format.name, path.name, stored)
     if not taken.book.offers and not taken.refused:
         asked = [word for word in (hints.provider, hints.region) if word]
-        raise InputError(f"{path} has no price{' of ' * bool(asked)}{' '.join(asked)}")
-    return taken
+        named = hints.region and region != hints.region and any(k.region == region for k in read.offers)
+        hint = f"by its name it is of {region}: rename it if it is not" if named else ""
+        raise InputError(f"{path} has no price{' of ' * bool(asked)}{' '.join(asked)}", hint=hint)
+    rows = len(read.offers) + len(read.quarantine) - len(book.offers) - len(book.quarantine)
+    return replace(taken, left_out=rows)
 
 
 def _of_today(source: IntakeResult, to_come: date) -> IntakeResult:

@@ -17,6 +17,7 @@ from hcloud.model.plans.operation import Band
 from hcloud.model.plans.plan import OWNED, Plan
 from hcloud.model.running.decision import Decision, DecisionAction
 from hcloud.model.running.event import Arrival, Quality
+from hcloud.model.workload import Window, WindowRule
 from hcloud.planning.reports.accuracy import Accuracy, ComparedFigure, effects, items_of
 from hcloud.planning.reports.journeys import Journey, JourneyBuilder, journeys_of
 from hcloud.planning.reports.of_plan import WHOLE
@@ -37,6 +38,7 @@ from hcloud.usecases.reports.report import ReportRequest, report_of_plan
 from hcloud.usecases.workloads.sources import open_prices
 
 _DIGITS = 9  # so many more than a screen shows that rounding again there gives what rounding once would
+_CUT_OUT = WindowRule.ASKED, WindowRule.SHORTER, WindowRule.FALLEN  # before a run begins
 _QUEUED, _LAUNCHED, _TOOK = "that were queued", "for which a machine was launched", "with expected seconds"
 
 
@@ -147,7 +149,7 @@ def accuracy_of_journal(plan_file: Path, journal: Path, asked: ReportRequest) ->
     step = max(plan.step_seconds, LEAST_STEP)
     # what is dated, as live work, is no simulation of the plan's trace: it counts as a whole
     counted = None if is_dated(told.setup, told.entries) else plan.workload.window
-    window = None if counted is None else (counted.start - counted.first, counted.end - counted.first)
+    window = None if counted is None else _in_seconds_of(journeys, counted)
     actual = report_of_journal(journal, asked, _place(plan, plan_file), window)
     span = span_of(journeys, told.setup.reserved_cores, follower.last, step, window)
     found = _accuracy((plan, plan_file), actual, asked, _Ran(quality_of("all jobs", journeys), span))
@@ -155,6 +157,14 @@ def accuracy_of_journal(plan_file: Path, journal: Path, asked: ReportRequest) ->
         return found
     own = estimates_of(told, kernels(len(told.events)))
     return replace(found, figures=(*found.figures, *own.figures), notes=(*found.notes, *own.notes))
+
+
+def _in_seconds_of(journeys: Sequence[Journey], counted: Window) -> tuple[float, float]:
+    """A plan's window in the seconds of a run. A run of a plan has only the jobs of a window that was cut out, so that
+    none came later than that lasts, and begins with it; others begin with the trace."""
+    alone = counted.rule in _CUT_OUT and max((j.arrived for j in journeys), default=0.0) < counted.seconds + LEAST_STEP
+    first = counted.start if alone else counted.first
+    return counted.start - first, counted.end - first
 
 
 def accuracy_of_decisions(journal: Path) -> Accuracy:
@@ -181,8 +191,11 @@ def _place(plan: Plan, path: Path) -> JournalPricing:
         raise UsageError(f"{path}: a plan of {len(places)} places; a journal is of one")
     provider, region = next(iter(places))
     held = sorted((m for m in plan.mix if m.option.is_commitment), key=lambda m: m.is_owned)
-    bought = {m.instance_type: m.address.removeprefix(OWNED).split("/")[3] for m in reversed(held)}
-    return JournalPricing(provider, region, bought[held[0].instance_type] if held else None, bought)
+    ways = [(m, m.address.removeprefix(OWNED).split("/")[3]) for m in held]
+    bought: dict[str, list[str]] = {}
+    for line, terms in ways:
+        bought.setdefault(line.instance_type, []).extend([terms] * math.ceil(line.count))
+    return JournalPricing(provider, region, ways[0][1] if ways else None, bought)
 
 
 def _accuracy(planned: tuple[Plan, Path], actual: Report, asked: ReportRequest, ran: _Ran | None) -> Accuracy:

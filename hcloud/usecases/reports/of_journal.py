@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -35,24 +36,25 @@ from hcloud.usecases.reports.report import (
 from hcloud.usecases.workloads.sources import open_prices
 
 POOL = "pool"
+_PLAYED = "'hcloud simulate PLAN --journal FILE' makes one of the plan's trace"
 
 
 @dataclass(frozen=True, slots=True)
 class JournalPricing:
-    """Where a journal's machines are priced, and what its pool is bought as, also ``by_type``; None: as the
-    configuration or the provider's usual."""
+    """Where a journal's machines are priced, and what its pool is bought as (None: as the configuration or the
+    provider's usual), also ``by_type`` one machine after the other, those beyond as the first."""
 
     provider: str | None = None
     region: str | None = None
     commitment: str | None = None
-    by_type: Mapping[str, str] = field(default_factory=dict)
+    by_type: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 def report_of_journal(
     path: Path, asked: ReportRequest, place: JournalPricing, window: tuple[float, float] | None = None
 ) -> Report:
     """Everything a journal rented, its pool bought as a commitment; within a window of its seconds, if one is named.
-    Raises EvidenceError where a price is missing."""
+    Raises EvidenceError where a price is missing, or nothing is in the window."""
     journal = read_whole(path)
     live = journal.live
     dated = is_dated(journal.setup, journal.entries)
@@ -62,7 +64,9 @@ def report_of_journal(
     told = rented_in(journal.setup, journal.entries, origin) if live is None else rented_live(journal)
     if window is not None:
         start, end = (min(max(origin + round(at), told.period.start), told.period.end) for at in window)
-        told = replace(told, period=Period(start, end)) if start < end else told
+        if start >= end:
+            raise EvidenceError(f"{path}: ends before the window begins that the plan counts", hint=_PLAYED)
+        told = replace(told, period=Period(start, end))
     provider, region = _where(asked.loaded, place if live is None else _stated_or_own(place, live))
     there = in_places(asked.loaded, [(provider, region)])
     book, said = open_prices(there, asked.at.date())
@@ -121,11 +125,15 @@ def _stated_or_own(place: JournalPricing, live: LiveOrigin) -> JournalPricing:
 
 def _pool(told: JournalRentals, tariff: Tariff, place: JournalPricing) -> tuple[Commitment, ...]:
     starts = datetime.fromtimestamp(told.period.start, UTC)
-    made = []
-    for number, (name, servers) in enumerate(told.pool.items()):
-        offer = _bought_as(name, tariff, place.by_type.get(name, place.commitment))
-        ends = starts + timedelta(hours=offer.key.term_years * HOURS_PER_YEAR)
-        made.append(commitment_of(POOL if number == 0 else f"{POOL}-{name}", offer, servers, starts, ends))
+    made: list[Commitment] = []
+    for name, servers in told.pool.items():
+        ways = place.by_type.get(name) or (place.commitment,)
+        for wanted, count in Counter([*ways, *[ways[0]] * servers][:servers]).items():
+            offer = _bought_as(name, tariff, wanted)
+            ends = starts + timedelta(hours=offer.key.term_years * HOURS_PER_YEAR)
+            other = "" if wanted == ways[0] else f"-{wanted}"
+            label = f"{POOL}-{name}{other}" if made else POOL
+            made.append(commitment_of(label, offer, count, starts, ends))
     return tuple(made)
 
 

@@ -45,13 +45,11 @@ def report_on(
         from hcloud.usecases.reports.of_journal import JournalPricing, report_of_journal
 
         return report_of_journal(source, asked, JournalPricing(where.provider, where.region, where.commitment))
-    if isinstance(source, Path):
-        report = report_of_plan(source, asked)
-    else:
-        report = report_of_made(source, source.workload.name, asked)
     _refuse(of_cloud, "for the machines rented now, not for a plan")
     _refuse(pricing, "for a journal, not for a plan, which has its own prices")
-    return report
+    if isinstance(source, Path):
+        return report_of_plan(source, asked)
+    return report_of_made(source, source.workload.name, asked)
 
 
 def _refuse(flags: Mapping[str, str | None], why: str) -> None:

@@ -102,6 +102,7 @@ class _Taken(Part):
     good: Annotated[Count, From(lambda taken: len(taken.book.offers))]
     types: Annotated[Count, From(lambda taken: len(taken.book.types))]
     replaced_newer: Count
+    left_out: Count
     quarantined: Annotated[list[_Finding], From("refused")]
     warnings: list[_Finding]
 

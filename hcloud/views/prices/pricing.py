@@ -120,6 +120,9 @@ def show_intake(intake: Intake, terminal: Terminal) -> None:
         _show_warnings(taken.warnings, terminal)
         if taken.replaced_newer:
             terminal.warn(f"{taken.name}: {taken.replaced_newer} of its prices are older than those they replace")
+        if taken.left_out:
+            left = counted(taken.left_out, "price")
+            terminal.note(f"{taken.name}: {left} of other clouds or regions left out (--provider, --region)")
     terminal.note("nothing was stored" if intake.stored is None else f"stored in {intake.stored}")
 
 

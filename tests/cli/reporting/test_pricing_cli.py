@@ -228,7 +228,21 @@ def test_a_book_is_compared_with_a_file_where_the_file_has_prices(capsys: Captur
     assert (read["within"], len(rows(read, "changes"))) == (str(region), 2)
     for flag, other in (("--region", "eu-west-1"), ("--provider", "gcp")):
         assert run(["pricing", "import", str(region), flag, other]) == 1  # it was stored as what the flag says
-        assert f"has no price of {other}" in capsys.readouterr().err
+        said = capsys.readouterr().err
+        assert f"has no price of {other}" in said
+        assert ("by its name it is of us-east-1" in said) == (flag == "--region")
+
+
+@pytest.mark.parametrize("name", ["my-prices-2.csv", "moved-us-east-1-eu-west-1.csv"])
+def test_a_name_that_is_of_no_region_or_of_the_asked_one_among_others_is_no_obstacle(
+    name: str, capsys: Capture, tmp_path: Path
+) -> None:
+    path = tmp_path / name
+    path.write_text("instance_type,usd_per_hour\nm6i.new,0.09\nn1-standard-1,0.05\n", encoding="utf-8")
+    words = ("import", str(path), "--region", "eu-west-1", "--provider", "aws", "--dry-run")
+    assert f"{name}: 1 price of other clouds or regions left out" in pricing(capsys, *words)[1]
+    (taken,) = rows(document(capsys, *words), "sources")
+    assert (taken["good"], taken["left_out"]) == (1, 1)
 
 
 def test_file_names_stay_whole(capsys: Capture, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

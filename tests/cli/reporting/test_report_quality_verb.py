@@ -152,8 +152,11 @@ def test_the_dollars_of_a_run_are_of_the_time_and_the_purchases_of_its_plan(
     plan["workload"]["window"]["end"] = 10_800
     other = "owned/aws/us-east-1/m6i.2xlarge/reserved-instance-1y-no-upfront"
     owned = {**plan["mix"][0], "address": other, "instance_type": "m6i.2xlarge", "payment": "no-upfront"}
+    bought = plan["mix"][0]
+    third = {**bought, "address": bought["address"].rpartition("/")[0] + "/reserved-instance-3y-all-upfront"}
     costs = []
-    for mix in (plan["mix"], [owned, *plan["mix"]]):
+    once = [{**third, "count": "1"}, {**bought, "count": "99"}]
+    for mix in (plan["mix"], [owned, *plan["mix"]], [{**third, "count": "99"}], once):
         (tmp_path / "plan.json").write_text(json.dumps({**plan, "mix": mix}), encoding="utf-8")
         capsys.readouterr()
         words = ["--plan", str(tmp_path / "plan.json"), "--journal", str(there / "run.journal"), "--json", *NOW]
@@ -162,6 +165,39 @@ def test_the_dollars_of_a_run_are_of_the_time_and_the_purchases_of_its_plan(
         assert Decimal(document["hours"]) == 3
         costs.append(document["figures"][0]["actual"])
     assert costs[0] == costs[1]
+    plain, _, dearer, mixed = map(Decimal, costs)
+    reserve = json.loads((there / "plan.json").read_text(encoding="utf-8"))["operation"]["reserve"]
+    assert abs(mixed - plain - (dearer - plain) / reserve) < Decimal("0.001"), "one of the reserve as 3 years"
+    assert dearer != plain
+
+
+@pytest.mark.parametrize(
+    ("rule", "start", "hours", "shown"),
+    [("asked", 36_000, 6, 6), ("fallen", 36_000, 6, 6), ("asked", 7_200, 1, 1), ("arrivals", 90_000, 6, None)],
+)
+def test_a_run_of_a_window_alone_begins_with_it(
+    there: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    rule: str,
+    start: int,
+    hours: int,
+    shown: int | None,
+) -> None:
+    """What is cut out of a trace before it is played: dollars and demand were of hours of the trace, if any."""
+    plan = json.loads((there / "plan.json").read_text(encoding="utf-8"))
+    plan["workload"]["window"] |= {"start": start, "end": start + 3600 * hours, "rule": rule}
+    (tmp_path / "plan.json").write_text(json.dumps(plan), encoding="utf-8")
+    capsys.readouterr()
+    words = ["--plan", str(tmp_path / "plan.json"), "--journal", str(there / "run.journal"), "--json", *NOW]
+    assert run(["report", "accuracy", *words]) == (9 if shown is None else 0)
+    if shown is None:
+        assert "ends before the window begins" in capsys.readouterr().err
+        return
+    document = json.loads(capsys.readouterr().out)
+    assert Decimal(document["hours"]) == shown
+    demand = next(f for f in document["figures"] if f["figure"] == "mean demand")
+    assert float(demand["actual"]) == pytest.approx(54, rel=0.05), "6 services, and batch for a quarter of each hour"
 
 
 def test_predictions_beside_what_is_rented_now(

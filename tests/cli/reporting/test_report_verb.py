@@ -247,8 +247,11 @@ def test_mistakes_are_told(rented: Path, words: list[str], code: int, said: str,
     assert said in capsys.readouterr().err
 
 
-def test_what_a_plan_or_a_journal_has_no_use_for_is_refused(planned: Path, journal: Path, capsys: Said) -> None:
+def test_what_a_plan_or_a_journal_has_no_use_for_is_refused(
+    planned: Path, journal: Path, capsys: Said, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A report of a plan was taken for one of the cloud that was named beside it."""
+    monkeypatch.setattr("hcloud.usecases.reports.opened.report_of_plan", None)  # refused before it is made
     for source, flag in ((planned, "--cloud"), (planned, "--provider"), (journal, "--state")):
         capsys.readouterr()
         assert run(["report", "cost", str(source), flag, "aws"]) == 64
