@@ -134,6 +134,22 @@ def test_no_commitment_is_bought_that_saves_less_than_a_twentieth_of_its_cost() 
         told = [r for r in reasons(some) if r.startswith("not proposed")]
         assert len(told) == more
         assert all("$6,132 more, which would save $73.00 over the horizon: 1.2%" in r for r in told)
+        for reserve in (1, 2, 3):
+            held = decide(market, asked, replace(settings, risk=RiskSettings(futures=0)), (), Given(reserve=reserve))
+            assert held.bound_gap == pytest.approx(float(held.fleet.cost - every.fleet.cost), abs=1e-3)
+
+
+def test_what_a_reserve_by_regret_buys_is_not_said_to_be_left_out() -> None:
+    """The third machine, which saves too little for the forecast, is bought for futures with more demand."""
+    one = candidate("m9.4xlarge", "1.00", [reserved("m9.4xlarge", "0.70")])
+    asked = demand([16.0 * (1 + (hour < 18) + (hour < 17) + (hour < 10)) for hour in range(24)])
+    plain, by_regret = (
+        decide(book(one), asked, replace(SETTINGS, risk=RiskSettings(regret_quantile=quantile, futures=50)))
+        for quantile in (None, 0.9)
+    )
+    assert [sum(h.count for h in d.fleet.holdings) for d in (plain, by_regret)] == [2, 3]
+    assert by_regret.fleet.cost < by_regret.optimum_cost == plain.fleet.cost
+    assert [any("not proposed" in r for r in reasons(d)) for d in (plain, by_regret)] == [True, False]
 
 
 def test_what_is_owned_is_used_first() -> None:
