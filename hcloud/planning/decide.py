@@ -80,10 +80,11 @@ class ComparedFleets:
 class FleetDecision:
     """The chosen fleet and everything it was compared with; bounds are float dollars, the rest is exact.
 
-    ``optimum_cost`` is the forecast's optimum, which the fleet exceeds only where it was sized by regret. ``demanded``
-    is the demand with what owned capacity and spot serve of it. ``fleet`` counts in the smallest sizes of ``types``;
-    ``machines`` is the same fleet in the larger ones of their ``ladders`` (by address), as it is bought and runs.
-    ``divisible_cost`` is what the cheapest fleet would cost if every job could be split, None where all can be;
+    ``optimum_cost`` is that of the forecast's optimum, from which the fleet differs only where it was sized otherwise
+    (by regret, by simulation, with all kinds of a bill): dearer, or cheaper by some of what the optimum leaves out.
+    ``demanded`` is the demand with what owned capacity and spot serve of it. ``fleet`` counts in the smallest sizes of
+    ``types``; ``machines`` is the same fleet in the larger ones of their ``ladders`` (by address), as it is bought and
+    runs. ``divisible_cost`` is what the cheapest fleet would cost if every job could be split, None where all can be;
     ``left_out`` what is not bought as it saves too little.
     """
 
@@ -161,7 +162,7 @@ def decide(
     compared = given.compared or compare(book, demand, settings, owned, given)
     asked, options, evaluations = compared.asked, compared.options, compared.evaluations
     optimum = _beside_the_cheapest(_optimum(compared, settings, given.otherwise), settings)
-    start = _start(optimum, evaluations[0], given)
+    start = _start(optimum, evaluations[0].candidate, settings, given)
     sized = sized_fleet(start, settings, owned)
     chosen = sized.chosen
     ladders = ladders_of(options)
@@ -188,7 +189,7 @@ def decide(
         stated(chosen.fleet, chosen.types, ladders, chosen.option.parts.planned),
         compared,
         _if_divisible(evaluations, optimum, compared.plain, asked),
-        optimum.left_out if start is optimum else NOTHING_LEFT_OUT,
+        optimum.left_out if chosen is optimum else NOTHING_LEFT_OUT,
     )
 
 
@@ -223,12 +224,12 @@ def compare(
     return ComparedFleets(asked, options, evaluations, plain, relaxed, refused)
 
 
-def _start(optimum: ChosenFleet, best: Evaluation, given: Given) -> ChosenFleet:
+def _start(optimum: ChosenFleet, best: Candidate, settings: PlanSettings, given: Given) -> ChosenFleet:
     """The optimum, or the fleet that holds what is given."""
     if given.holdings is not None:
         return _together(optimum, given.holdings)
-    reserve = given.reserve if given.vcpus is None else int(given.vcpus / float(best.candidate.shape.vcpus))
-    return optimum if reserve is None else _holding(best, optimum, reserve)
+    reserve = given.reserve if given.vcpus is None else int(given.vcpus / float(best.shape.vcpus))
+    return optimum if reserve is None else _holding(best, optimum, reserve, settings)
 
 
 def _optimum(compared: ComparedFleets, settings: PlanSettings, otherwise: FleetDecision | None) -> ChosenFleet:
@@ -327,14 +328,13 @@ def _no_worse(optimum: ChosenFleet, options: Sequence[Option], otherwise: FleetD
     return replace(optimum, types=types, fleet=fleet, gap=max(float(fleet.cost) - optimum.lower_bound, 0.0))
 
 
-def _holding(best: Evaluation, optimum: ChosenFleet, count: int) -> ChosenFleet:
-    """The fleet of the best single type with a stated reserve, its gap counted from the optimum's bound."""
+def _holding(best: Candidate, optimum: ChosenFleet, count: int, settings: PlanSettings) -> ChosenFleet:
+    """The fleet of the best single type with a stated reserve, its gap counted from the bound on all fleets of it."""
     forecast = optimum.option.parts.planned
-    holdings = fill(best.candidate.commitments, count, forecast.hours)
-    fleet = serve(forecast, (best.candidate,), holdings)
-    gap = float(fleet.cost - best.bound)
+    fleet = serve(forecast, (best,), fill(best.commitments, count, forecast.hours))
+    gap = float(fleet.cost - evaluate(best, forecast, None, settings.spread_min_saving).bound)
     method = f"a reserve of {count}, chosen by simulation"
-    return ChosenFleet((best.candidate,), optimum.option, fleet, method, gap, optimum.lower_bound)
+    return ChosenFleet((best,), optimum.option, fleet, method, gap, optimum.lower_bound)
 
 
 def _together(optimum: ChosenFleet, holdings: tuple[Holding, ...]) -> ChosenFleet:

@@ -208,7 +208,7 @@ class Flip:
 @dataclass(frozen=True, slots=True)
 class Refusal:
     """An option that was not taken: the reason, what the cheapest whole plan with it costs, and by how much that is
-    more than the cheapest for the forecast, which a plan that is sized by regret or by simulation exceeds.
+    more than the plan for the forecast alone, from which one that is sized by regret or by simulation may differ.
 
     ``total`` and ``margin`` are None where the option was excluded by a rule rather than by its cost. ``pays_above`` is
     the share of its term, or of a horizon that ends before, above which a commitment undercuts on-demand use.

@@ -39,7 +39,8 @@ def better(
 
 
 def left_out(estate: BilledEstate, found: Sequence[KindPurchase]) -> LeftOut:
-    """What more of the same purchases would save, each by itself, if they had not to save a part of what they cost."""
+    """What more of the same purchases would save, each by itself, if they had not to save a part of what they cost:
+    some more of one for some of another may save more than that."""
     search = _Search(estate, list(found), unheard)
     search.raise_each()
     kept, more = estate.costs(found), estate.costs(search.bought)

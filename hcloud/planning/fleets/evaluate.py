@@ -67,7 +67,8 @@ def evaluate(
 ) -> Evaluation:
     """The cheapest fleet of ``candidate`` for ``forecast`` using ``offers`` (its own commitments unless given). It buys
     at any date only where that saves ``spread_min_saving`` of a reserve that is bought anew when it expires, and no
-    commitment that saves less than ``commit_min_saving`` of its cost; the bound is of fleets that keep to this.
+    commitment that saves less than ``commit_min_saving`` of its cost; only where that is 0 does the bound hold for all
+    fleets.
 
     Separable by level where every term covers the horizon: then sustained-use tiers and limited offers are exact too.
     Else, with those, it is the cheapest of a constant reserve, reserves that are bought anew at expiry, and, where it

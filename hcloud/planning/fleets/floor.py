@@ -28,12 +28,12 @@ class LeftOut:
         """Both together."""
         return LeftOut(self.committed + other.committed, self.saved + other.saved)
 
-    def said(self, least: float) -> Iterator[str]:
-        """What is not proposed and why, where it would save a cent."""
+    def said(self, least: float, how: str = "") -> Iterator[str]:
+        """What is not proposed and why, where it would save a cent; ``how`` stands before what."""
         if cents(self.saved) > 0 and self.committed > 0:
             share = float(self.saved / self.committed)
             yield (
-                f"not proposed: commitments of {format_money(self.committed)} more, which would save "
+                f"not proposed: commitments of {format_money(self.committed)} more, which would save {how}"
                 f"{format_money(self.saved, 2)} over the horizon: {share:.1%} of what they cost, less than {least:.1%} "
                 "(planning.commit_min_saving)"
             )

@@ -40,7 +40,7 @@ def planned_reserve(decision: FleetDecision) -> int:
 def reserves_to_try(candidate: Candidate, decision: FleetDecision, own: int) -> Mapping[int, str]:
     """Reserves of a hybrid worth simulating, rising, each with where it comes from; ``own`` is by its own rule."""
     forecast = decision.forecast
-    static = static_hybrid(candidate, forecast)
+    static = static_hybrid(candidate, forecast, None, decision.settings.commit_min_saving)
     steady = int(held_instances(static.holdings, forecast).max(initial=0))
     peak = int(instances_needed(forecast.cores, forecast.memory, candidate).max(initial=0))
     tried = {round(peak * share): f"{share:.0%} of the peak" for share in SHARES_OF_PEAK}

@@ -246,7 +246,7 @@ def _why_refused(plan: Plan, refusal: Refusal) -> Iterator[str]:
         yield f"{format_money(refusal.total)} in all against {format_money(least)}"
     else:
         yield (
-            f"{format_money(refusal.total)} in all against {format_money(least)} for what is cheapest for the forecast"
+            f"{format_money(refusal.total)} in all against {format_money(least)} for what the forecast alone asks for"
             f" (this plan, {format_money(plan.after.total)}, was not sized by that alone)"
         )
 

@@ -16,6 +16,7 @@ from purchasing import Shop, wanted
 
 from hcloud.cli.main import run
 from hcloud.model.plans.operation import Operation
+from hcloud.planning.explanations.asked import find
 from hcloud.planning.strategies.choice import OperatingTarget, choose
 from hcloud.planning.strategies.choice_reasons import why
 from hcloud.planning.strategies.flips_of_target import higher_target, lower_budget, lower_target, target_of
@@ -23,6 +24,7 @@ from hcloud.store.plan_file import load_plan
 from hcloud.store.purchase_file import save_purchase_plan
 from hcloud.views.document import schema_of
 from hcloud.views.explanations.documents import AnswerDocument
+from hcloud.views.explanations.plan import explain_why_not
 
 EXAMPLE = str(Path(__file__).parents[3] / "examples" / "high-variability" / "hcloud.yaml")
 NOW = ("--now", "2026-11-20T12:00:00Z")
@@ -94,6 +96,18 @@ def test_why_not_a_type_says_by_how_many_dollars_and_which_price_would_do(plan_f
     assert refusal.flip is not None
     assert f"+${refusal.margin:,.0f} over 1 y" in text
     assert f"${refusal.flip.at:.4f}/h on demand" in text
+
+
+def test_a_plan_that_is_cheaper_than_the_one_for_the_forecast_is_not_called_dearer_than_the_cheapest(
+    plan_file: Path,
+) -> None:
+    made = load_plan(plan_file)
+    by_regret = replace(made, after=replace(made.after, total=made.after.total - 74))  # buys what the floor leaves out
+    (why_not,) = (
+        line for line in explain_why_not(by_regret, find(made, "m7i.4xlarge"), "").lines if line.about == "why"
+    )
+    assert f"${made.after.total:,.0f} for what the forecast alone asks for" in why_not.text
+    assert f"(this plan, ${by_regret.after.total:,.0f}, was not sized by that alone)" in why_not.text
 
 
 def test_totals_of_what_was_refused_include_what_is_owned_as_the_plans_own_does(tmp_path: Path) -> None:

@@ -122,7 +122,7 @@ def test_the_reserve_is_the_one_that_trying_every_number_finds() -> None:
     best = min(range(100), key=lambda count: monthly(count) + FLOOR * fee * count)
     assert int(kind.bought_vcpus) == int(both.kinds[0].bought_vcpus) == 2 * best
     committed = 12 * fee * (min(range(100), key=monthly) - best)
-    told = f"commitments of ${committed:,.0f} more, which would save $16."  # 17 by 61 days, which the year repeats
+    told = f"commitments of ${committed:,.0f} more, which would save at least $16."  # 17 by 61 days, which recur
     assert told in made.not_proposed[0]
     assert told in both.not_proposed[0]
     assert BillPlanDocument.of(made, made.generated_at)["not_proposed"] == [*made.not_proposed]

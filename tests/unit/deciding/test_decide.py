@@ -22,6 +22,7 @@ from hcloud.planning.fleets.mix import lower_bound
 from hcloud.planning.fleets.owned import Owned
 from hcloud.planning.forecasting.forecast import stretch
 from hcloud.planning.settings import Market, Outlook, PlanSettings, RiskSettings
+from hcloud.planning.strategies.operation import PLANNED, STATIC, reserves_to_try
 from hcloud.usecases.deciding.plan_notes import assumptions
 
 MARKET = Market(Provider.AWS, (REGION,))
@@ -135,12 +136,30 @@ def test_no_commitment_is_bought_that_saves_less_than_a_twentieth_of_its_cost() 
         told = [r for r in reasons(some) if r.startswith("not proposed")]
         assert len(told) == more
         assert all("$6,132 more, which would save $73.00 over the horizon: 1.2%" in r for r in told)
+        assert reserves_to_try(some.evaluations[0].candidate, some, 9)[kept] == PLANNED
+        assert STATIC not in reserves_to_try(some.evaluations[0].candidate, some, 9).values()  # it is the same
+        for reserve in (1, 2, 3):
+            held = decide(market, asked, replace(settings, risk=RiskSettings(futures=0)), (), Given(reserve=reserve))
+            assert held.bound_gap == pytest.approx(float(held.fleet.cost - every.fleet.cost), abs=1e-3)
     assert {a.key for a in assumptions(asked, SETTINGS, some)} | {"planning.commit_min_saving"} == {
         a.key for a in assumptions(asked, replace(SETTINGS, commit_min_saving=0.0), every)
     }
     alone = decide(market, demand([16.0 * (hour < 17) for hour in range(24)]), SETTINGS)
     why = {r.address.rsplit("/", 1)[1][:20]: r.reason for r in refusals(alone, Decimal(0))}
     assert "commitments of $6,132 more, which would save $73.00" in why["reserved-instance-1y"]
+
+
+def test_what_a_reserve_by_regret_buys_is_not_said_to_be_left_out() -> None:
+    """The third machine, which saves too little for the forecast, is bought for futures with more demand."""
+    one = candidate("m9.4xlarge", "1.00", [reserved("m9.4xlarge", "0.70")])
+    asked = demand([16.0 * (1 + (hour < 18) + (hour < 17) + (hour < 10)) for hour in range(24)])
+    plain, by_regret = (
+        decide(book(one), asked, replace(SETTINGS, risk=RiskSettings(regret_quantile=quantile, futures=50)))
+        for quantile in (None, 0.9)
+    )
+    assert [sum(h.count for h in d.fleet.holdings) for d in (plain, by_regret)] == [2, 3]
+    assert by_regret.fleet.cost < by_regret.optimum_cost == plain.fleet.cost
+    assert [any("not proposed" in r for r in reasons(d)) for d in (plain, by_regret)] == [True, False]
 
 
 def test_what_is_owned_is_used_first() -> None:

@@ -236,7 +236,7 @@ def _summed(basis: BillBasis, plans: Sequence[KindPlan], left_out: LeftOut, now:
         longer_term(plans, basis.book, {use.kind.name: _terms(basis, use) for use in basis.kinds}),
         rented,
         bill.longest_days,
-        tuple(left_out.said(basis.loaded.config.settings().commit_min_saving)),
+        tuple(left_out.said(basis.loaded.config.settings().commit_min_saving, "at least ")),
     )
 
 
