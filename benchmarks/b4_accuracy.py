@@ -22,9 +22,10 @@ import numpy as np
 from benchmarks.held_out import HeldOutRow, Protocol, at_random, held_out_rows, with_error_limit
 from hcloud.classify.classifier import EvidenceLimits, Options, Trained
 from hcloud.classify.factorize import Factors, fit
-from hcloud.classify.matrix import Floats, Ints, Matrix, matrix_of, natural
+from hcloud.classify.matrix import Floats, Ints, Matrix, matrix_of
 from hcloud.model.measured.profile import Aspect
 from hcloud.readers.applications.profiles import load_corpus
+from hcloud.units import natural
 
 ROOT = Path(__file__).parents[1]
 DRAWS, ENTRIES = range(10), 2

@@ -14,7 +14,8 @@ from reference_calls import what_it_touches
 
 from hcloud import errors
 from hcloud.cli.examples import ENVIRONMENT, EXAMPLES
-from hcloud.cli.main import VERBS, build
+from hcloud.cli.root import build
+from hcloud.cli.verb_groups import VERBS
 from hcloud.readers.configuration.config import Config
 from hcloud.readers.section import DURATION
 from hcloud.units import DURATIONS

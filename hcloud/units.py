@@ -200,3 +200,9 @@ def format_age(days: int) -> str:
 def harmless(text: str) -> str:
     """Text on one line without what would steer a terminal or hide in it: what is not printable is spelled out."""
     return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
+def natural(name: str) -> tuple[tuple[int, str], ...]:
+    """A key that sorts ``2c4g`` before ``10c4g``: numbers in a name by their value, letters by the alphabet."""
+    parts = re.findall(r"\d+|\D+", name)
+    return tuple((int(part), "") if part.isdecimal() else (-1, part) for part in parts)

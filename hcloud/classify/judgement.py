@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hcloud.classify.matrix import natural
 from hcloud.model.measured.profile import Aspect, CompletedRow, Estimate, Predicted, Profile
 from hcloud.model.prices import TypePrices
+from hcloud.units import natural
 
 MISCLASSIFIED = 0.20
 """A relative difference that counts as a misclassification (Quasar §4 uses 20 % for stragglers; here ours)."""

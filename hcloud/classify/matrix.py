@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -11,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hcloud.model.measured.profile import RESOURCES, Aspect, Profile
+from hcloud.units import natural
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.intp]
@@ -110,12 +110,6 @@ def scale_of(rising: bool, reference: float) -> Scale:
     """The scale of a performance row by its value at the reference column (NaN: not measured there)."""
     sign = 1.0 if rising else -1.0
     return Scale(True, sign, 0.0 if np.isnan(reference) else sign * float(np.log(reference)))
-
-
-def natural(name: str) -> tuple[tuple[int, str], ...]:
-    """A key that sorts ``2c4g`` before ``10c4g``: numbers in a name by their value, letters by the alphabet."""
-    parts = re.findall(r"\d+|\D+", name)
-    return tuple((int(part), "") if part.isdecimal() else (-1, part) for part in parts)
 
 
 def matrix_of(profiles: Iterable[Profile], aspect: Aspect) -> Matrix:

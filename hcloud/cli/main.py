@@ -1,26 +1,22 @@
-"""The root command: loads only the verb that was asked for, and turns errors into messages and exit codes."""
+"""Runs a command line, and turns errors into messages and exit codes."""
 
 from __future__ import annotations
 
-import importlib
 import io
 import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
-from pathlib import PurePath
+from functools import cached_property
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, cast
 
-import typer
-from typer.core import TyperCommand, TyperGroup
-
 from hcloud import __version__
-from hcloud.cli.examples import give_examples, root_epilog
-from hcloud.cli.verb_groups import GROUPS, group_of, module_of, name_no_type_of_flags
 from hcloud.readers.typed import typed
 
 if TYPE_CHECKING:
+    import typer
+
     from hcloud.views.console import Terminal
 
 USAGE_EXIT = 64
@@ -28,44 +24,6 @@ INTERRUPTED_EXIT, BROKEN_PIPE_EXIT = 130, 141
 COMMANDS = ("hcloud", "hyc")
 SHELLS = ("bash", "zsh", "fish")
 
-VERBS = {
-    "demo": "All of it in a minute on a cloud in memory: measure, plan, apply, a month, the report, the end",
-    "plan": "How much to reserve, where and for which term, and what stays on demand",
-    "size": "Which servers meet a target (requests within a tail, a deadline, a rate), and what they cost",
-    "explain": "Why this plan, why not another, why so many, why a job waited, and what would change it",
-    "page": "A plan as one page of HTML to read, print and send, and its pictures",
-    "diff": "What changes from one plan to the next, and why; as the comment on a pull request",
-    "export": "A plan in the form that other tools obey: karpenter",
-    "policy": "Check a plan against your rules: check",
-    "simulate": "What each strategy would have cost and done on your own trace",
-    "compare": "The strategies side by side over several seeds: cost, quality, and which are Pareto-optimal",
-    "sweep": "Sensitivity analysis: vary numbers of a strategy, the cloud or the prices",
-    "decide": "Decide where each job of a live event stream goes, and say why",
-    "operate": "Run jobs live: the policy places them, rents machines and releases them",
-    "apply": "Launch and terminate machines exactly as a plan shows",
-    "commit": "Commitments: what to buy and why, buy it once, list and cancel",
-    "slurm": "Connect a Slurm cluster: config, check, and the programs that slurmctld calls",
-    "status": "The running machines, and what they cost an hour",
-    "drift": "Changes made outside hcloud",
-    "report": "Costs, savings, and the utilisation of commitments",
-    "destroy": "Terminate every machine of a state",
-    "gc": "Find orphaned machines; with --delete terminate them",
-    "recover": "Rebuild a lost or damaged state from the tags of its machines",
-    "state": "The state: list, show, pull, push, force-unlock",
-    "profile": "What an application needs, tolerates and causes: run, show, list, compare, import",
-    "classify": "What size, type and neighbours applications need, from few measurements",
-    "workload": "Traces and utilisation histories: show, validate, convert",
-    "pricing": "Offers and their prices: list, show, diff, verify, import, refresh",
-    "strategy": "The provisioning strategies and where each of their numbers comes from",
-    "placement": "How many servers of a large pool to sample for each job: size",
-    "harvest": "Use idle reserved capacity: types, plan, simulate, replicas, audit",
-    "reproduce": "The published studies run again with the frozen model: what holds and what does not",
-    "fake": "Fake clouds on this machine, for rehearsals: up, wait",
-    "iam": "The minimal permissions for one plan: print",
-    "init": "Write a commented hcloud.yaml to start from",
-    "validate": "Check a configuration and everything it points to",
-    "doctor": "Check this installation",
-}
 FLAGS = {
     "--quiet": "quiet", "-q": "quiet", "--verbose": "verbose", "-v": "verbose",
     "--no-color": "no_color", "--no-input": "no_input", "--debug": "debug",
@@ -95,76 +53,6 @@ class CliSession:
 def session(ctx: typer.Context) -> CliSession:
     """The session of the running command."""
     return cast("CliSession", ctx.find_root().obj)
-
-
-class LazyGroup(TyperGroup):
-    """Lists the verbs from a table and imports a verb's module when it runs, so that help stays fast."""
-
-    def __init__(self, **attributes: Any) -> None:
-        super().__init__(**attributes)
-        ordered = [verb for verbs in GROUPS.values() for verb in verbs]
-        self.commands = {name: TyperCommand(name, help=VERBS[name], rich_help_panel=group_of(name)) for name in ordered}
-        self.listing = False
-
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """The verb's command; a name and a line of help stand in for it while verbs are listed."""
-        if self.listing or cmd_name not in VERBS:
-            return self.commands.get(cmd_name)
-        command = command_of(cmd_name)
-        if ctx is not None:
-            name_no_type_of_flags(command, ctx)
-        if ctx is not None and ctx.resilient_parsing:  # somebody pressed Tab
-            from hcloud.cli.completing import offer_names
-
-            offer_names(command, cmd_name)
-        return command
-
-    def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Root help without importing a single verb."""
-        self.listing = True
-        name_no_type_of_flags(self, ctx)
-        super().format_help(ctx, formatter)
-
-    def shell_complete(self, ctx: Any, incomplete: str) -> Any:
-        """The names of verbs (or root options) without importing a single verb."""
-        self.listing = True
-        return super().shell_complete(ctx, incomplete)
-
-
-@cache  # a notebook runs many
-def command_of(verb: str) -> Any:
-    """A verb with its options and examples."""
-    module = importlib.import_module(module_of(verb))
-    command = typer.main.get_command(module.app)
-    command.params = [p for p in command.params if p.name not in ("install_completion", "show_completion")]
-    give_examples(command, verb)
-    return command
-
-
-def root(
-    ctx: typer.Context,
-    *,
-    quiet: bool = typer.Option(False, "--quiet", "-q", help="Only results, warnings and errors."),
-    verbose: bool = typer.Option(False, "--verbose", "-v", help="Show a plan's assumptions."),
-    no_color: bool = typer.Option(False, "--no-color", help="No colour (as NO_COLOR=1)."),
-    no_input: bool = typer.Option(False, "--no-input", help="Never ask; fail instead."),
-    debug: bool = typer.Option(False, "--debug", help="Show stack traces."),
-    unsafe_store: bool = typer.Option(
-        False,
-        "--unsafe-store",
-        help="Accept a bucket that ignores conditional writes; warns each time.",
-    ),
-    version: bool = typer.Option(False, "--version", help="Print the version and exit."),
-) -> None:
-    """Decide how much cloud capacity to reserve and how much to rent on demand, with a proof."""
-    session(ctx).begun()
-
-
-def build() -> Any:
-    """The root command with its lazy verbs and the options that print or install shell completion."""
-    app = typer.Typer(name="hcloud", cls=LazyGroup, no_args_is_help=True, pretty_exceptions_enable=False)
-    app.callback(cls=LazyGroup, epilog=root_epilog())(root)
-    return typer.main.get_command(app)
 
 
 def run(arguments: Sequence[str], begun: Callable[[], None] = lambda: None) -> int:
@@ -204,7 +92,26 @@ def code_of(words: list[str], session: CliSession) -> Any:
         return 0
     if words[:1] in (["--show-completion"], ["--install-completion"]) and len(words) == 2:
         return completion(words[0], words[1])
+    match words:
+        case ["slurm", "resume" | "suspend" | "resume-failed" as verb, "--site", *named] if all(map(_is_plain, named)):
+            if len(named) > 1:
+                session.begun()
+                return call_program(session, verb, Path(named[0]), named[1:])
+    from hcloud.cli.root import build
+
     return build().main(words, prog_name=called_as(), standalone_mode=False, obj=session)
+
+
+def _is_plain(word: str) -> bool:
+    return word.isascii() and word[:1] not in ("", "-")
+
+
+def call_program(session: CliSession, verb: str, site: Path, nodes: Sequence[str]) -> None:
+    """Do what slurmctld's power saving calls ``verb``, and say what was done."""
+    from hcloud.providers.slurm.power import called
+
+    for line in called(verb, site.absolute(), nodes):
+        session.terminal.note(line)
 
 
 def tell_below(flags: frozenset[str]) -> None:

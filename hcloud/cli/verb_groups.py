@@ -5,6 +5,46 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+VERBS: Mapping[str, str] = {
+    "demo": "All of it in a minute on a cloud in memory: measure, plan, apply, a month, the report, the end",
+    "plan": "How much to reserve, where and for which term, and what stays on demand",
+    "size": "Which servers meet a target (requests within a tail, a deadline, a rate), and what they cost",
+    "explain": "Why this plan, why not another, why so many, why a job waited, and what would change it",
+    "page": "A plan as one page of HTML to read, print and send, and its pictures",
+    "diff": "What changes from one plan to the next, and why; as the comment on a pull request",
+    "export": "A plan in the form that other tools obey: karpenter",
+    "policy": "Check a plan against your rules: check",
+    "simulate": "What each strategy would have cost and done on your own trace",
+    "compare": "The strategies side by side over several seeds: cost, quality, and which are Pareto-optimal",
+    "sweep": "Sensitivity analysis: vary numbers of a strategy, the cloud or the prices",
+    "decide": "Decide where each job of a live event stream goes, and say why",
+    "operate": "Run jobs live: the policy places them, rents machines and releases them",
+    "apply": "Launch and terminate machines exactly as a plan shows",
+    "commit": "Commitments: what to buy and why, buy it once, list and cancel",
+    "slurm": "Connect a Slurm cluster: config, check, and the programs that slurmctld calls",
+    "status": "The running machines, and what they cost an hour",
+    "drift": "Changes made outside hcloud",
+    "report": "Costs, savings, and the utilisation of commitments",
+    "destroy": "Terminate every machine of a state",
+    "gc": "Find orphaned machines; with --delete terminate them",
+    "recover": "Rebuild a lost or damaged state from the tags of its machines",
+    "state": "The state: list, show, pull, push, force-unlock",
+    "profile": "What an application needs, tolerates and causes: run, show, list, compare, import",
+    "classify": "What size, type and neighbours applications need, from few measurements",
+    "workload": "Traces and utilisation histories: show, validate, convert",
+    "pricing": "Offers and their prices: list, show, diff, verify, import, refresh",
+    "strategy": "The provisioning strategies and where each of their numbers comes from",
+    "placement": "How many servers of a large pool to sample for each job: size",
+    "harvest": "Use idle reserved capacity: types, plan, simulate, replicas, audit",
+    "reproduce": "The published studies run again with the frozen model: what holds and what does not",
+    "fake": "Fake clouds on this machine, for rehearsals: up, wait",
+    "iam": "The minimal permissions for one plan: print",
+    "init": "Write a commented hcloud.yaml to start from",
+    "validate": "Check a configuration and everything it points to",
+    "doctor": "Check this installation",
+}
+"""Each verb with its line of help."""
+
 ROOMS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "tools": ("Tools", ("demo", "init", "validate", "doctor", "fake", "iam")),
     "deciding": ("Decide", ("plan", "size", "explain", "page", "diff", "export", "policy")),

@@ -32,8 +32,9 @@ from benchmarks.held_out import (
 )
 from hcloud.classify.calibration import ClassifiedApp
 from hcloud.classify.classifier import EvidenceLimits, Options, Trained, complete, train
-from hcloud.classify.matrix import Floats, Matrix, natural
+from hcloud.classify.matrix import Floats, Matrix
 from hcloud.model.measured.profile import Aspect, CompletedRow
+from hcloud.units import natural
 
 DRAWS, DRAWS_OF_EIGHT = 2, 6  # the benchmark b4_accuracy draws ten times
 CLEARLY = 0.75

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from hcloud.cli.main import FLAGS, VERBS, command_of
+from hcloud.cli.main import FLAGS
+from hcloud.cli.root import command_of
+from hcloud.cli.verb_groups import VERBS
 from hcloud.readers.configuration.config import Config
 from hcloud.readers.permissions import load_permissions
 

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any, get_args
 
-from hcloud.cli.main import VERBS, build
+from hcloud.cli.root import build
+from hcloud.cli.verb_groups import VERBS
 
 Path = tuple[str, ...]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hcloud.cli.groups import CloudFlags, Printed, Verb
-from hcloud.cli.main import session
+from hcloud.cli.main import call_program, session
 from hcloud.usecases.asked import moment
 
 if TYPE_CHECKING:
@@ -124,8 +124,4 @@ def resume_failed(ctx: typer.Context, nodes: Nodes, site: SiteFile) -> None:
 
 
 def _called(ctx: typer.Context, verb: str, site: Path, nodes: list[str]) -> None:
-    from hcloud.usecases.live.slurm import called
-
-    terminal = session(ctx).terminal
-    for line in called(verb, site.absolute(), nodes):
-        terminal.note(line)
+    call_program(session(ctx), verb, site, nodes)

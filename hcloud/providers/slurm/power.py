@@ -14,16 +14,25 @@ from __future__ import annotations
 
 import re
 import signal
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
 from hcloud.errors import CloudError, UsageError
 from hcloud.providers.slurm.client import SlurmCommands
 from hcloud.providers.slurm.ledger import has_machine
-from hcloud.providers.slurm.site import SlurmSite
+from hcloud.providers.slurm.site import SlurmSite, load_site
 
 TOLD = tuple[str, ...]
 _NODE = r"(?:[\w.-]|\[\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*\])+"
 _LISTED = re.compile(rf"{_NODE}(?:,{_NODE})*", re.ASCII)
+
+
+def called(verb: str, site_file: Path, nodes: Sequence[str]) -> TOLD:
+    """What slurmctld's power saving calls; it has neither PATH nor HOME, and signals are blocked."""
+    unblocked()
+    site = load_site(site_file)
+    conf = site_file.parent / "slurm.conf"
+    return PROGRAMS[verb](site, SlurmCommands(conf if conf.exists() else None), nodes)
 
 
 def unblocked() -> None:
@@ -57,6 +66,13 @@ def resume_failed(site: SlurmSite, commands: SlurmCommands, listed: Sequence[str
     told = tuple(f"{node}: {_set(commands, node, state='resume')}" for node in nodes)
     _ring(site)
     return told
+
+
+PROGRAMS: Mapping[str, Callable[[SlurmSite, SlurmCommands, Sequence[str]], TOLD]] = {
+    "resume": resume,
+    "suspend": suspend,
+    "resume-failed": resume_failed,
+}
 
 
 def names_of(commands: SlurmCommands, listed: Sequence[str]) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from hcloud.model.checks import CheckResult, CheckStatus
 from hcloud.model.clouds.known import CLOUDS
 from hcloud.policy.facts import Setup
 from hcloud.providers.local.settings import TYPES
-from hcloud.providers.slurm import check, config, joining, limits, power
+from hcloud.providers.slurm import check, config, joining, limits
 from hcloud.providers.slurm.client import HOW_TO_INSTALL, SlurmCommands
 from hcloud.providers.slurm.site import FILE_NAME, MARK, NodeGroup, SlurmSite, load_site
 from hcloud.units import counted
@@ -32,11 +32,6 @@ _PARTITION = re.compile(r"[A-Za-z0-9_-]{1,64}")
 LOCAL, FAKE = "local", "fake"
 FAKE_STORE = "aws:hcloud-slurm"
 """Where machines of a fake cloud read their secrets, unless something else is said."""
-PROGRAMS: Mapping[str, Callable[[SlurmSite, SlurmCommands, Sequence[str]], tuple[str, ...]]] = {
-    "resume": power.resume,
-    "suspend": power.suspend,
-    "resume-failed": power.resume_failed,
-}
 
 
 def conf_of(path: Path | None) -> Path:
@@ -192,14 +187,6 @@ def _is_of_others(path: Path, text: str) -> bool:
     if WRITTEN not in text or not path.is_file():
         return False
     return WRITTEN not in path.read_text(encoding="utf-8", errors="replace")
-
-
-def called(verb: str, site_file: Path, nodes: Sequence[str]) -> tuple[str, ...]:
-    """What slurmctld's power saving calls; it has neither PATH nor HOME, and signals are blocked."""
-    power.unblocked()
-    site = load_site(site_file)
-    conf = site_file.parent / "slurm.conf"
-    return PROGRAMS[verb](site, SlurmCommands(conf if conf.exists() else None), nodes)
 
 
 def checks(conf: Path, *, offline: bool) -> tuple[CheckResult, ...]:

@@ -208,10 +208,11 @@ def _shapes(stored: PriceBook | None) -> Mapping[TypeKey, InstanceType]:
 
 
 def _trusted(book: PriceBook, stored: PriceBook | None) -> PriceBook:
-    """The prices known before of the providers, families and operating systems a book has; making all the bundled
-    offers takes longer."""
+    """The prices known before of the providers, families, operating systems and terms a book has, and on demand, to
+    which all are compared; making all the bundled offers takes longer."""
     families, systems = {family_in(book, k) for k in book.offers}, {k.os for k in book.offers}
-    bundled = load_bundled(providers={k.provider for k in book.offers}, families=families, systems=systems)
+    providers, terms = {k.provider for k in book.offers}, {(k.option, k.term_years, k.payment) for k in book.offers}
+    bundled = load_bundled(providers=providers, families=families, systems=systems, terms=terms)
     return bundled if stored is None else bundled.merged(stored)
 
 

@@ -16,7 +16,6 @@ from hcloud.catalog.checks import check_prices, newer_hidden
 from hcloud.catalog.quote import break_even
 from hcloud.catalog.shapes import family_in, family_of
 from hcloud.catalog.table import key_order
-from hcloud.classify.matrix import natural
 from hcloud.errors import EvidenceError, UsageError
 from hcloud.model.catalog import Offer, OfferKey, Payment, Provider, PurchaseOption, QuarantinedPrice
 from hcloud.model.clouds.known import CLOUDS
@@ -34,7 +33,7 @@ from hcloud.readers.prices.shipped.bundled import load_bundled
 from hcloud.readers.prices.shipped.manifest import MANIFEST
 from hcloud.readers.prices.shipped.names import families as listed_families
 from hcloud.store.prices import Choice, PriceStore
-from hcloud.units import some_of
+from hcloud.units import natural, some_of
 
 BUNDLED, USER = "bundled", "user"
 SHOWN_REGIONS = 12

@@ -12,7 +12,9 @@ import pytest
 
 from hcloud import errors
 from hcloud.cli.examples import ENVIRONMENT, EXAMPLES
-from hcloud.cli.main import VERBS, build, run
+from hcloud.cli.main import run
+from hcloud.cli.root import build
+from hcloud.cli.verb_groups import VERBS
 
 SOURCE = Path(__file__).parents[3] / "hcloud"
 OWN_USE = {"HYC_CRASH_AT", "HYC_PROFILE_RUN", "HYC_MACHINE", "HYC_JOB"}

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from hcloud import __version__
-from hcloud.cli.main import VERBS, called_as, run, split_flags
+from hcloud.cli.main import called_as, run, split_flags
+from hcloud.cli.verb_groups import VERBS
 
 pytestmark = pytest.mark.usefixtures("quick_starts")
 HCLOUD = [sys.executable, "-m", "hcloud"]

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from hcloud.classify.matrix import natural
-from hcloud.cli.main import VERBS, run
-from hcloud.cli.verb_groups import GROUPS
+from hcloud.cli.main import run
+from hcloud.cli.verb_groups import GROUPS, VERBS
 from hcloud.errors import MissingExtraError
 from hcloud.readers.bundle import bundled
+from hcloud.units import natural
 from hcloud.usecases.live import connect
 
 

@@ -7,8 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from hcloud import __version__
-from hcloud.cli.main import VERBS
+from hcloud.cli.main import USAGE_EXIT, run
+from hcloud.cli.verb_groups import VERBS
+from hcloud.providers.slurm.site import FILE_NAME, SlurmSite, site_text
 
 HEAVY = ("numpy", "pandas", "boto3", "numba", "google", "azure", "pyarrow", "pydantic")
 PROBE = (
@@ -47,6 +51,25 @@ def test_the_version_answers_before_anything_is_imported() -> None:
     )
     assert (done.returncode, done.stdout) == (0, f"hcloud {__version__}\n")
     assert "typer" not in done.stderr
+
+
+def test_what_slurmctld_calls_loads_no_typer_and_says_the_same(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    site = tmp_path / FILE_NAME
+    site.write_text(site_text(SlurmSite(tmp_path)))
+    code = "import sys; from hcloud.cli.main import run; print(*map(run, map(str.split, sys.argv[1:])), *sys.modules)"
+    words = [f"slurm {verb} --site {site} hc-0 hc-1" for verb in ("suspend", "suspend --quiet")]
+    done = subprocess.run([sys.executable, "-c", code, *words], check=True, capture_output=True, text=True)
+    assert done.stdout.startswith("0 0 ")
+    assert {"typer", "pydantic"}.isdisjoint(done.stdout.split())
+    assert run(["slurm", "suspend", f"--site={site}", "hc-0", "hc-1"]) == 0  # through Typer
+    assert done.stderr == capsys.readouterr().err != ""
+    for nodes in (["hc-0", "a b"], ["hc-0", ""], ["-x"], []):
+        forms = (["--site", str(site)], [f"--site={site}"])
+        first, second = ((run(["slurm", "suspend", *form, *nodes]), capsys.readouterr()) for form in forms)
+        assert first == second
+        assert first[0] == USAGE_EXIT
 
 
 def test_a_plan_of_a_trace_loads_nothing_that_reads_bills(tmp_path: Path) -> None:

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from applications import profile_of
 
-from hcloud.classify.matrix import Matrix, matrix_of, natural
+from hcloud.classify.matrix import Matrix, matrix_of
 from hcloud.model.measured.profile import RESOURCES, Aspect
+from hcloud.units import natural
 
 
 def test_rows_go_by_name_and_columns_by_number() -> None:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -301,6 +302,16 @@ def test_filters_leave_only_what_was_asked_for() -> None:
     assert {(k.provider, k.region, k.os) for k in book.offers} == {(Provider.AWS, "eu-west-1", "linux")}
     assert {t.family for t in book.types.values()} == {"m6i"}
     assert set(book.billing) == {Provider.AWS}
+    few: Any = {"regions": ["us-east-1", "us-central1", "eastus"], "families": ["m6i", "n2", "Dsv5"]}
+    every = load_bundled(**few).offers
+    terms = {(k.option, k.term_years, k.payment) for k in every}
+    for term in terms:
+        wanted = {
+            k: o
+            for k, o in every.items()
+            if (k.option, k.term_years, k.payment) == term or k.option == PurchaseOption.ON_DEMAND
+        }
+        assert load_bundled(**few, terms={term}).offers == wanted
 
 
 def test_an_unknown_key_is_missing_not_zero(book: PriceBook) -> None:

@@ -12,7 +12,8 @@ import pytest
 from markdown_it import MarkdownIt
 from verbs import every_leaf
 
-from hcloud.cli.main import build, run
+from hcloud.cli.main import run
+from hcloud.cli.root import build
 from hcloud.views.escaped import BREAK, in_markdown
 from hcloud.views.markdown import markdown as of_sections
 from hcloud.views.page.parts import PageSection

@@ -203,14 +203,15 @@ def _spot(tables: PriceTables, wanted: TableFilter) -> dict[_Place, _AwsPrice]:
     found = {}
     for row in tables.rows("aws/spot.csv", _SPOT, ("family", "region")):
         name, region = row.text("family"), row.text("region")
-        if wanted.family(name) and wanted.region(region):
+        if wanted.family(name) and wanted.region(region) and wanted.term(TermOption(PurchaseOption.SPOT)):
             found[name, region] = _AwsPrice(row.share("share"), row.origin())
     return found
 
 
 def _makers(read: _Aws, wanted: TableFilter) -> Iterator[tuple[OfferGroup, Maker]]:
     for name, region in read.list_prices:
-        family, fractions = read.families[name], _sold(read, name, region)
+        family = read.families[name]
+        fractions = {t: f for t, f in _sold(read, name, region).items() if wanted.term(t)}
         for size, shape in family.types.items():
             for block in groups_of(shape, region, read.surcharges, wanted):
                 yield block, partial(_offers, read, block, (name, size), fractions)

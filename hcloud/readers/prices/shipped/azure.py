@@ -121,7 +121,7 @@ def _fractions(tables: PriceTables, wanted: TableFilter) -> dict[str, list[_Frac
         if wanted.family(family):
             share = _Fraction(TermOption(PurchaseOption.SPOT), row.share("share"), "", row.origin())
             found.setdefault(family, []).append(share)
-    return found
+    return {family: [one for one in shares if wanted.term(one.term)] for family, shares in found.items()}
 
 
 def _makers(read: _Azure, wanted: TableFilter) -> Iterator[tuple[OfferGroup, Maker]]:

@@ -7,7 +7,7 @@ from importlib import import_module
 from pathlib import Path
 
 from hcloud.catalog.book import PriceBook
-from hcloud.model.catalog import BillingRule, Provider
+from hcloud.model.catalog import BillingRule, Payment, Provider, PurchaseOption
 from hcloud.readers.bundle import bundled
 from hcloud.readers.prices.shipped.offers import LazyOffers, Maker, OfferGroup, ProviderOffers
 from hcloud.readers.prices.shipped.tables import PriceTables, TableFilter
@@ -15,22 +15,23 @@ from hcloud.readers.prices.shipped.tables import PriceTables, TableFilter
 _BILLING = ("provider", "step_seconds", "minimum_seconds", "source", "date", "derived")
 
 
-def load_bundled(
+def load_bundled(  # noqa: PLR0913 - one for each thing that is asked for
     root: Path | None = None,
     providers: Collection[Provider] | None = None,
     regions: Collection[str] | None = None,
     families: Collection[str] | None = None,
     systems: Collection[str] | None = None,
+    terms: Collection[tuple[PurchaseOption, int, Payment]] | None = None,
 ) -> PriceBook:
     """The bundled prices, all of them or only those asked for.
 
     ``root`` is a directory laid out like ``pricing/``. A family is an EC2 family (``m6i``), a Google series (``n2``)
-    or an Azure series (``Dsv5``); ``systems`` are operating systems (``linux``, ``windows``). The tables are read and
-    checked here, offers are made when they are looked up. Raises InputError naming file, line and value of every
-    cell that cannot be used.
+    or an Azure series (``Dsv5``); ``systems`` are operating systems (``linux``, ``windows``), ``terms`` what
+    is asked for beside on-demand. The tables are read and checked here, offers are made when they are looked up. Raises
+    InputError naming file, line and value of every cell that cannot be used.
     """
     tables = PriceTables(root if root is not None else bundled("pricing"))
-    wanted = TableFilter(regions, families, systems)
+    wanted = TableFilter(regions, families, systems, terms)
     asked = [p for p in Provider if providers is None or p in providers]
     parts = [_read(p, tables, wanted) for p in asked]
     billing = _billing(tables, asked)

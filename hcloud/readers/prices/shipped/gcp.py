@@ -100,7 +100,8 @@ def _series(tables: PriceTables, wanted: TableFilter) -> dict[str, _Series]:
         arch, category = row.text("arch", ("x86_64", "arm64")), row.text("category")
         patterns[name] = InstanceType(Provider.GCP, name, name, one, one, one, arch, category, 0, row.flag("current"))
         origin = row.origin()
-        flexible = {years: (row.share(c), origin) for c, years in _FLEXIBLE.items() if row.cells[c]}
+        shares = {years: (row.share(c), origin) for c, years in _FLEXIBLE.items() if row.cells[c]}
+        flexible = {years: share for years, share in shares.items() if wanted.term(_flexible(years))}
         found[name] = _Series({}, set(), flexible)
     for row in tables.rows("gcp/shapes.csv", _SHAPES, ("series", "shape")):
         name = row.text("series")
@@ -146,9 +147,14 @@ def _rates(tables: PriceTables, wanted: TableFilter, series: dict[str, _Series])
 
 def _makers(read: _Gcp, wanted: TableFilter) -> Iterator[tuple[OfferGroup, Maker]]:
     for (name, region), rates in read.rates.items():
+        asked = [r for r in rates if r.term.option is PurchaseOption.ON_DEMAND or wanted.term(r.term)]
         for shape in read.series[name].types.values():
             for block in groups_of(shape, region, read.surcharges, wanted):
-                yield block, partial(_offers, read, block, shape, rates)
+                yield block, partial(_offers, read, block, shape, asked)
+
+
+def _flexible(years: int) -> TermOption:
+    return TermOption(PurchaseOption.FLEXIBLE_COMMITTED_USE, years)
 
 
 def _with_flexible(series: _Series, shape: InstanceType, rates: list[_Rate]) -> list[_Rate]:
@@ -157,7 +163,7 @@ def _with_flexible(series: _Series, shape: InstanceType, rates: list[_Rate]) -> 
         return rates
     flexible = [
         _Rate(
-            TermOption(PurchaseOption.FLEXIBLE_COMMITTED_USE, years),
+            _flexible(years),
             rate.per_vcpu * fraction,
             rate.per_gib * fraction,
             join_origins(rate.origin, origin),

@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from hcloud.errors import InputError, Problem
-from hcloud.model.catalog import Origin
+from hcloud.model.catalog import Origin, Payment, PurchaseOption
 from hcloud.units import parse_decimal
 
 _ANY = "*"
@@ -19,11 +19,12 @@ _ANY = "*"
 
 @dataclass(frozen=True, slots=True)
 class TableFilter:
-    """Which regions, families and operating systems are asked for; None means all of them."""
+    """Which regions, families, operating systems and terms beside on-demand are asked for; None means all of them."""
 
     regions: Collection[str] | None = None
     families: Collection[str] | None = None
     systems: Collection[str] | None = None
+    terms: Collection[tuple[PurchaseOption, int, Payment]] | None = None
 
     def region(self, name: str) -> bool:
         return self.regions is None or name in self.regions
@@ -33,6 +34,9 @@ class TableFilter:
 
     def system(self, name: str) -> bool:
         return self.systems is None or name in self.systems
+
+    def term(self, one: tuple[PurchaseOption, int, Payment]) -> bool:
+        return self.terms is None or one in self.terms
 
 
 @dataclass(frozen=True, slots=True)
