@@ -188,7 +188,7 @@ def decide(
         ladders,
         stated(chosen.fleet, chosen.types, ladders, chosen.option.parts.planned),
         compared,
-        _if_divisible(evaluations, optimum, compared.plain, asked),
+        _if_divisible(compared, optimum),
         optimum.left_out if chosen is optimum else NOTHING_LEFT_OUT,
     )
 
@@ -249,14 +249,18 @@ def _evaluated(options: Sequence[Option], settings: PlanSettings) -> tuple[Evalu
     return tuple(sorted(found, key=lambda e: (e.cost, e.candidate.address)))
 
 
-def _if_divisible(
-    evaluations: Sequence[Evaluation], optimum: ChosenFleet, plain: DemandParts, asked: FleetProblem
-) -> Decimal | None:
+def _if_divisible(compared: ComparedFleets, optimum: ChosenFleet) -> Decimal | None:
     """What the fleet would cost if every job could be split; no more than it costs."""
+    asked, plain = compared.asked, compared.plain
     if asked.running is None:
         return None
-    least = asked.settings.least_savings
-    again = [evaluate(e.candidate, plain.planned, None, *least).fleet.cost for e in evaluations[:NEAREST]]
+    without_gaps = {o.candidate.address for o in compared.options if o.parts is plain}
+    again = [
+        e.cost
+        if e.candidate.address in without_gaps
+        else evaluate(e.candidate, plain.planned, None, *asked.settings.least_savings).cost
+        for e in compared.evaluations[:NEAREST]
+    ]
     mixed = serve(plain.planned, optimum.types, optimum.fleet.holdings).cost
     return min(mixed, optimum.fleet.cost, *again)
 

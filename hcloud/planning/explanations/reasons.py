@@ -16,8 +16,8 @@ from hcloud.model.plans.plan import Flip, Lever, Refusal
 from hcloud.planning.decide import FleetDecision
 from hcloud.planning.explanations.flips import falls_by, latest_flip, offer_flip, pool_of, saved_by, type_flip
 from hcloud.planning.fleets.candidates import Candidate
-from hcloud.planning.fleets.evaluate import cost_over, evaluate, held_instances, pays_above, pays_throughout
-from hcloud.planning.fleets.fleet import SLACK, Holding, instances_needed, parts_not_rented, steps_in_use
+from hcloud.planning.fleets.evaluate import cost_over, fleet_of_one_offer, held_instances, pays_above, pays_throughout
+from hcloud.planning.fleets.fleet import SLACK, Fleet, Holding, instances_needed, parts_not_rented, steps_in_use
 from hcloud.planning.fleets.floor import LeftOut
 from hcloud.planning.settings import Outlook
 from hcloud.units import HOURS_PER_MONTH, HOURS_PER_YEAR, cents, format_money, rate
@@ -269,7 +269,10 @@ def _other_options(decision: FleetDecision) -> Iterator[Refusal]:
         mine = [h for h in decision.fleet.holdings if h.offer.key.instance_type == candidate.shape.name]
         others = [o for o in candidate.commitments if o.key not in bought]
         if len(decision.types) == 1:
-            yield from (_alone(decision, candidate, offer) for offer in others)
+            ways = {_terms(offer): offer for offer in others}  # reserved instances often cost what savings plans do
+            least = decision.settings.least_savings
+            rivals = {of: fleet_of_one_offer(candidate, decision.forecast, o, *least) for of, o in ways.items()}
+            yield from (_alone(decision, candidate, offer, rivals[_terms(offer)]) for offer in others)
         elif mine:
             yield from (_instead(decision, candidate, offer, mine) for offer in others)
         elif others:
@@ -277,24 +280,28 @@ def _other_options(decision: FleetDecision) -> Iterator[Refusal]:
             yield from (_in_addition(decision, candidate, offer, avoided) for offer in others)
 
 
-def _alone(decision: FleetDecision, candidate: Candidate, offer: Offer) -> Refusal:
-    """The cheapest plan of the same type that buys nothing but this offer."""
-    rival = evaluate(candidate, decision.forecast, [offer], *decision.settings.least_savings)
+def _terms(offer: Offer) -> tuple[int, Decimal, Decimal, int | None]:
+    """What decides how much of an offer is bought."""
+    return offer.term_hours, offer.hourly, offer.upfront, offer.remaining
+
+
+def _alone(decision: FleetDecision, candidate: Candidate, offer: Offer, rival: Fleet) -> Refusal:
+    """The cheapest plan of the same type that buys nothing but this offer: ``rival``."""
     margin = rival.cost - decision.optimum_cost
     pays = pays_above(candidate, offer, decision.horizon_hours)
-    if not rival.fleet.holdings:
-        spread, least = decision.settings.least_savings
-        free = evaluate(candidate, decision.forecast, [offer], spread).fleet
+    if not rival.holdings:
+        spread, _ = decision.settings.least_savings
+        free = fleet_of_one_offer(candidate, decision.forecast, offer, spread, 0.0)
         never = f"never worth buying here: its break-even is {float(pays):.1%}"
-        reason = next(LeftOut.between(rival.fleet, free).said(least), never)
+        reason = next(LeftOut.between(rival, free).said(decision.settings.commit_min_saving), never)
         if not free.holdings and offer.term_hours > decision.horizon_hours:
             reason = _outlasts(decision, candidate, offer, 1)
         flip = latest_flip(decision, candidate, offer)
         found = Refusal(str(offer.key), reason, None, cents(margin), falls_by(flip), flip=flip)
     else:
-        count = max(h.count for h in rival.fleet.holdings)
+        count = max(h.count for h in rival.holdings)
         reason = f"the best plan with it buys {count} at ${rate(offer.effective_hourly)}/h"
-        found = _dearer(offer, reason, margin, rival.fleet.commitments_cost)
+        found = _dearer(offer, reason, margin, rival.commitments_cost)
     return _turned(decision, candidate, offer, found)
 
 

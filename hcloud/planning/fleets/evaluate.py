@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
@@ -31,7 +31,7 @@ from hcloud.planning.fleets.fleet import (
 )
 from hcloud.planning.fleets.floor import as_sold, counted_dearer
 from hcloud.planning.forecasting.forecast import Forecast
-from hcloud.planning.reserving.reserve import PROOF_TOLERANCE, CommitmentKind, optimal_reserve
+from hcloud.planning.reserving.reserve import PROOF_TOLERANCE, CommitmentKind, bound_before_flow, optimal_reserve
 from hcloud.units import SECONDS_PER_HOUR
 
 if TYPE_CHECKING:
@@ -82,6 +82,27 @@ def evaluate(
     return replace(counted, fleet=fleet, cost=fleet.cost, bound=counted.bound - less, spread_cost=spread)
 
 
+def fleet_of_one_offer(
+    candidate: Candidate, forecast: Forecast, offer: Offer, spread_min_saving: float, commit_min_saving: float
+) -> Fleet:
+    """The fleet that :func:`evaluate` finds with this offer alone, but without the flow that tells its purchases at any
+    date where a bound shows already that they save too little."""
+    sold = counted_dearer([offer], commit_min_saving)
+    if forecast.idle is None and not parts_not_rented(candidate, forecast).any() and not _is_special(candidate, sold):
+        units = instances_needed(forecast.cores, forecast.memory, candidate)
+        price, (kind,) = float(candidate.on_demand.hourly) * forecast.step_hours, (_kind(o, forecast) for o in sold)
+        if bound := bound_before_flow(units, price, kind):
+            fleet = _with_holdings(candidate, forecast, bought_at_expiry(candidate, forecast, tuple(sold)))
+            if bound * (1 - PROOF_TOLERANCE) > float(fleet.cost) * (1 - spread_min_saving):
+                return replace(fleet, holdings=as_sold(fleet.holdings, sold))
+    return evaluate(candidate, forecast, [offer], spread_min_saving, commit_min_saving).fleet
+
+
+def _is_special(candidate: Candidate, offers: Iterable[Offer]) -> bool:
+    """Whether sustained use, or an offer that runs out, keeps a flow from telling what is best."""
+    return candidate.sustained is not None or any(o.remaining is not None for o in offers)
+
+
 def _evaluated(candidate: Candidate, forecast: Forecast, usable: Sequence[Offer], least: float) -> Evaluation:
     if forecast.idle is not None:
         return _with_idle_hours(candidate, forecast, usable)
@@ -92,8 +113,7 @@ def _evaluated(candidate: Candidate, forecast: Forecast, usable: Sequence[Offer]
 
 def _in_whole_machines(candidate: Candidate, forecast: Forecast, usable: Sequence[Offer], least: float) -> Evaluation:
     units = instances_needed(forecast.cores, forecast.memory, candidate)
-    special = candidate.sustained is not None or any(o.remaining is not None for o in usable)
-    if not special:
+    if not _is_special(candidate, usable):
         return _worth_spreading(_proven(candidate, forecast, units, usable), forecast, usable, least)
     holdings = _by_level(level_costs(candidate, units, forecast), usable, forecast.hours)
     fleet = _with_holdings(candidate, forecast, holdings)

@@ -86,10 +86,7 @@ def optimal_reserve(demand: npt.ArrayLike, on_demand_price: float, kinds: Sequen
 
     The covering matrix has consecutive ones, so the linear program has whole-number optima (Veinott and Wagner 1962).
     """
-    units = _whole_units(demand)
-    price = float(on_demand_price)
-    if not (math.isfinite(price) and price >= 0):
-        raise ValueError(f"an on-demand price of {on_demand_price} is not a finite amount of at least 0")
+    units, price = _whole_units(demand), _price(on_demand_price)
     offers = _worthwhile(kinds, price, len(units))
     if not offers or not units.any():
         return _proven(_costed(units, price, kinds, _Plan((), np.where(units > 0, price, 0.0), ALL_ON_DEMAND)))
@@ -97,6 +94,24 @@ def optimal_reserve(demand: npt.ArrayLike, on_demand_price: float, kinds: Sequen
     if _is_proven(steady) or (len(offers) == 1 and offers[0].term == len(units)):
         return _proven(steady)
     return _proven(_costed(units, price, kinds, _flow_plan(units, price, offers)))
+
+
+def bound_before_flow(demand: npt.ArrayLike, on_demand_price: float, kind: CommitmentKind) -> float:
+    """What no plan with commitments of one kind costs less than, as far as prices that prove a steady reserve tell;
+    0 where :func:`optimal_reserve` needs no flow, as it then has the optimum as soon."""
+    units, price = _whole_units(demand), _price(on_demand_price)
+    offers = _worthwhile([kind], price, len(units))
+    if not offers or offers[0].term == len(units) or not units.any():
+        return 0.0
+    steady = _costed(units, price, [kind], _steady_plan(units, price, offers))
+    return 0.0 if _is_proven(steady) else steady.dual_bound
+
+
+def _price(on_demand_price: float) -> float:
+    price = float(on_demand_price)
+    if not (math.isfinite(price) and price >= 0):
+        raise ValueError(f"an on-demand price of {on_demand_price} is not a finite amount of at least 0")
+    return price
 
 
 def _whole_units(demand: npt.ArrayLike) -> Ints:

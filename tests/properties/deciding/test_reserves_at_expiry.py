@@ -9,7 +9,7 @@ from builders import candidate, forecast, reserved
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hcloud.planning.fleets.evaluate import evaluate, renewed
+from hcloud.planning.fleets.evaluate import evaluate, fleet_of_one_offer, renewed
 
 VCPUS = 16.0
 MONTH = 730 * 3600
@@ -59,6 +59,9 @@ def test_any_date_is_taken_exactly_where_it_saves_enough(
     assert found.cost == (exact.cost if saves else always.cost)
     now = [h for h in found.fleet.holdings if h.start_hour == 0]
     assert saves or found.spread_cost == exact.cost or renewed(now, given_.hours) == found.fleet.holdings
+    for offer in kind.commitments:  # what other offers would cost is told without a flow where a bound is enough
+        alone = evaluate(kind, given_, [offer], least, 0.05).fleet
+        assert fleet_of_one_offer(kind, given_, offer, least, 0.05) == alone
 
 
 def test_all_sets_of_counts_were_tried_by_the_reference() -> None:
