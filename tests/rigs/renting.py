@@ -281,7 +281,7 @@ def _asked(fake: Any, region: str, name: str, *, spot: bool) -> Decimal:
     if fake.name == "aws":
         return Decimal(fake.shop.hourly(region, name, spot=spot))
     if fake.name == "gcp":
-        return Decimal(fake.hourly(name, PurchaseOption.SPOT if spot else PurchaseOption.ON_DEMAND))
+        return Decimal(fake.price(fake.place.hourly(name, PurchaseOption.SPOT if spot else PurchaseOption.ON_DEMAND)))
     from hcloud.fake.azure.shapes import SPOT_FACTOR, shape
 
     found = shape(name)
