@@ -205,6 +205,9 @@ def test_where_only_the_time_is_said_memory_is_no_machine(named: str, tmp_path: 
     assert isinstance(found, Demand)
     assert (list(found.cores), list(found.memory)) == ([4, 5], [17, 20])
     assert not found.provenance.left_out
+    path.write_text(f"when,{named},note\n{iso(0)},4,17,good\n{iso(1)},5,20,\n")
+    noted = read_workload(path, options=WorkloadOptions(columns="timestamp=when"))
+    assert noted.provenance.left_out == {"columns that are not needed": 1}
 
 
 @pytest.mark.parametrize(

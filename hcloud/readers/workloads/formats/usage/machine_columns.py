@@ -166,7 +166,8 @@ def _beside_a_time(names: list[str], *, named: bool) -> dict[str, str]:
     name their machine; nothing where one may be a machine's own."""
     found = _with_units(names, meant(names, SERIES))
     others = [name for name in names if name not in found.values()]
-    is_one = named or "name" in found or all(_is_no_machine(name, alone=False) for name in others)
+    both = {"cores", "memory"} <= found.keys()
+    is_one = named or both or "name" in found or all(_is_no_machine(name, alone=False) for name in others)
     return found if is_one and any(value in found for value in VALUES) else {}
 
 
