@@ -29,7 +29,7 @@ def _closed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def world_of(tmp_path: Path, *files: str) -> World:
     """Live work with the jobs of files, which are read as they are where a controller begins."""
     world = World.of(tmp_path / "j", (), "SR", 1)
-    opened = [FollowedFile(JobsFile(tmp_path / name), world.now) for name in files]
+    opened = [FollowedFile(JobsFile(tmp_path / name), world.now, now=lambda: world.now) for name in files]
     world.source = SeveralFiles(opened)  # type: ignore[assignment]
     world.rhythm = replace(world.rhythm, period=60.0, look=60.0)  # the reserve stands idle for two hours
     return world
