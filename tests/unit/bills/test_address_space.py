@@ -35,7 +35,7 @@ for path in paths:
 def test_the_addresses_that_the_command_takes_for_a_bill_do_not_grow_with_its_file(tmp_path: Path) -> None:
     head, *lines = REPORT.read_bytes().splitlines(keepends=True)
     block, paths = b"".join(lines), [REPORT]
-    for size in (10, 22):
+    for size in (22, 46):  # by 22 MiB the pools are full: between the two only what holds the file can grow
         paths.append(tmp_path / f"{size}.csv")
         paths[-1].write_bytes(head + block * (size * MIB // len(block)))
     words = [sys.executable, "-c", SHOW, str(BOUND), *map(str, paths)]
@@ -43,4 +43,4 @@ def test_the_addresses_that_the_command_takes_for_a_bill_do_not_grow_with_its_fi
     assert done.returncode == 0, done.stderr
     assert "$59.37" in done.stdout.partition("peak")[0]
     _, small, large = (int(line[5:]) * 1024 for line in done.stdout.splitlines() if line.startswith("peak "))
-    assert large - small < 9 * MIB
+    assert large - small < 16 * MIB
