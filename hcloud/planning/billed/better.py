@@ -55,12 +55,8 @@ class _Search:
         progress: Callable[[float], None],
         dearer: float = 1.0,
     ) -> None:
-        self.bought, self.applied, self.progress, self.left = (
-            bought,
-            AppliedPools(estate, bought, dearer),
-            progress,
-            1.0,
-        )
+        self.bought, self.applied = bought, AppliedPools(estate, bought, dearer)
+        self.progress, self.left = progress, 1.0
         self.many, self.passes = len(bought) > MOST_EXCHANGED, 0
 
     def run(self) -> list[KindPurchase]:

@@ -207,7 +207,7 @@ def test_where_only_the_time_is_said_memory_is_no_machine(named: str, tmp_path: 
     assert not found.provenance.left_out
     path.write_text(f"when,{named},note\n{iso(0)},4,17,good\n{iso(1)},5,20,\n")
     noted = read_workload(path, options=WorkloadOptions(columns="timestamp=when"))
-    assert noted.provenance.left_out == {"columns that are not needed": 1}
+    assert ("columns", "left out: note") in [(rule.column, rule.rule) for rule in noted.provenance.modelled]
 
 
 @pytest.mark.parametrize(
@@ -222,10 +222,12 @@ def test_which_of_two_columns_has_the_values_is_asked(named: str, other: str, tm
     assert f" or --columns timestamp=when,{other}" in str(refused.value.hint)
     asked = WorkloadOptions(columns="timestamp=when", series_value="percent", series_cores=100)
     found = read_workload(path, options=replace(asked, columns=f"timestamp=when,{other}"))
-    assert found.provenance.left_out == {"columns that are not needed": 3}
+    assert any(
+        rule.rule.startswith("left out: ") and rule.rule.endswith("date, disk") for rule in found.provenance.modelled
+    )
     path.write_text(path.read_text().replace(named.split(",")[1], "swap"))  # the time that was said, not the second
     found = read_workload(path, options=asked)
-    assert (found.start, found.provenance.left_out) == (0, {"columns that are not needed": 3})
+    assert found.start == 0
 
 
 def test_where_only_the_time_is_said_a_sum_is_no_machine(tmp_path: Path) -> None:
@@ -270,3 +272,25 @@ def test_what_is_no_use_of_cpus_or_there_twice(text: str, says: str, tmp_path: P
     with pytest.raises(InputError) as caught:
         read(tmp_path / "use", text)
     assert says in str(caught.value)
+
+
+@pytest.mark.parametrize("time", ["timestamp", "date", "when"])
+def test_a_gap_in_one_series_of_all_use_is_asked_about_whatever_its_time_is_called(time: str, tmp_path: Path) -> None:
+    path, asked = tmp_path / "use.csv", WorkloadOptions(columns=f"timestamp={time}")
+    rows = [f"{iso(12 * at)},4\n" for at in range(60) if not 10 <= at < 40]
+    path.write_text(f"{time},cores\n{''.join(rows)}")
+    with pytest.raises(InputError, match="no value for 111,600 s") as refused:
+        read_workload(path, options=asked)
+    assert "max_gap_seconds=111600; if nothing ran, give it rows of 0" in str(refused.value.hint)
+    held = read_workload(path, options=replace(asked, max_gap_seconds=111_600))
+    assert isinstance(held, Demand)
+    assert list(held.cores) == [4] * 60
+
+
+@pytest.mark.parametrize("time", ["timestamp", "date"])
+def test_a_step_of_a_day_is_no_gap(time: str, tmp_path: Path) -> None:
+    path = tmp_path / "use.csv"
+    path.write_text(f"{time},cores\n" + "".join(f"{iso(288 * at)},{at}\n" for at in range(9)))
+    found = read_workload(path)
+    assert isinstance(found, Demand)
+    assert list(found.cores) == list(range(9))

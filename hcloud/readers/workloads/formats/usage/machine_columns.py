@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from hcloud.errors import InputError, did_you_mean
 from hcloud.readers.workloads.commands import advice
@@ -20,21 +20,20 @@ _OF_ALL = re.compile(r"total|sum|average|avg|mean|max(imum)?|min(imum)?|median|p
 _PERCENT = re.compile(r"%|\bper ?cent(age)?\b", re.IGNORECASE)
 _CORES = re.compile(r"\bv?(cpus|cores)\b", re.IGNORECASE)
 _NOT_IN_USE = re.compile(r"limit|req|alloc")
-_LEFT_OUT = "columns of no machine (extra_columns=ignore)"
-_NOT_NEEDED = "columns that are not needed"
 
 
 @dataclass(frozen=True, slots=True)
 class MachineColumns:
     """Where the columns stand: the time, the machine's name (none: a column a machine), values, memory; the unit of the
-    values where their names say it, and what is left out, counted."""
+    values where their names say it, whether they are one series of all use, and the names of those left out."""
 
     time: int
     values: tuple[int, ...]
     name: int | None = None
     memory: int | None = None
     unit: str = ""
-    left_out: dict[str, int] = field(default_factory=dict)
+    of_all: bool = False
+    left_out: tuple[str, ...] = ()
 
     @property
     def numbers(self) -> tuple[int, ...]:
@@ -130,7 +129,7 @@ def _wide(source: TraceFile, names: list[str], options: WorkloadOptions, time: i
             hint=advice(source, {"extra_columns": "ignore"}, told="leave such columns out") if kept else "",
         )
     unit = _unit([names[at] for at in kept])
-    return MachineColumns(time, tuple(kept), unit=unit, left_out={_LEFT_OUT: len(odd)} if odd else {})
+    return MachineColumns(time, tuple(kept), unit=unit, left_out=tuple(names[at] for at in odd))
 
 
 def _long(
@@ -150,7 +149,8 @@ def _long(
         name=names.index(found["name"]) if "name" in found else None,
         memory=names.index(found["memory"]) if "memory" in found else None,
         unit=value if value != "value" else _unit([found[value]]),
-        left_out={_NOT_NEEDED: len(extra)} if extra else {},
+        of_all="name" not in found,
+        left_out=tuple(extra),
     )
 
 

@@ -30,6 +30,7 @@ from hcloud.readers.workloads.tables.columns import TICKS, check_not_days
 from hcloud.readers.workloads.tables.delimited import Header, Progress, header_names
 from hcloud.readers.workloads.tables.locate import DECIMAL, TableLayout, rows_of, with_command
 from hcloud.readers.workloads.tables.marks import mark_of
+from hcloud.units import some_of
 
 if TYPE_CHECKING:
     from hcloud.model.workload import Floats
@@ -39,6 +40,7 @@ _NONE = frozenset({"", "null", "undefined", "nan", "-", "n/a", "none"})
 _LABEL = re.compile(r"[A-Za-z_][\w. /()-]*", re.ASCII)
 _LONG_ID = 10
 _LOOK = 20_000
+_NAMED = 5
 _EMPTY = "empty cells: no sample"
 
 
@@ -76,7 +78,7 @@ def measured(source: TraceFile, options: WorkloadOptions, progress: Progress | N
         raise InputError(f"{source.name}: no rows; the file has only a header")
     every = list(table.series())
     refuse_counters(source.name, [series for series in every if not series.unit])
-    found = MeasuredUse(source, FORMAT, every, table.rows, table.repaired, columns.left_out)
+    found = MeasuredUse(source, FORMAT, every, table.rows, table.repaired, of_all=columns.of_all)
     found.findings = table.findings
     found.rules += table.rules()
     return found
@@ -273,12 +275,14 @@ class _MachineTable:
             )
 
     def rules(self) -> list[Modelled]:
-        """What is assumed of times, and of memory."""
+        """What is assumed of times, and of memory, and which columns are left out."""
         parts = ["cells name their unit; GB is GiB"] if self.memory_in_cells else []
         if self.memory_name != "memory":
             unit = f" as {self.memory_unit}" if self.bare_memory else ""
             parts.insert(0, f"read from column {self.memory_name}{unit}")
         told = [Modelled("memory", "; ".join(parts), "fixed")] if parts else []
+        if left := self.columns.left_out:
+            told.append(Modelled("columns", f"left out: {some_of(left, _NAMED)}", "columns"))
         if self.clock.local:
             return [*told, Modelled("times", self.options.zone or "dates without a zone are UTC", "zone")]
         ticks = 0.0 if self.clock.notation is None else self.clock.notation[0]

@@ -21,6 +21,7 @@ from hcloud.readers.workloads.formats.usage.series import (
     SeriesExtras,
     demand,
     in_cores,
+    refuse_long_gaps,
     whole_machine,
 )
 from hcloud.readers.workloads.options import WorkloadOptions
@@ -87,7 +88,7 @@ class MeasuredSeries:
 @dataclass(slots=True)
 class MeasuredUse:
     """What was read of a file: its series, how many samples or rows, and what was changed or left out, counted;
-    ``findings`` are what is wrong with it so far."""
+    ``findings`` are what is wrong with it so far; ``of_all``: one series is all that is used, and no machine's own."""
 
     source: TraceFile
     format: str
@@ -96,6 +97,7 @@ class MeasuredUse:
     repaired: dict[str, int] = field(default_factory=dict)
     left_out: dict[str, int] = field(default_factory=dict)
     rules: list[Modelled] = field(default_factory=list)
+    of_all: bool = False
     findings: Findings = field(init=False)
 
     def __post_init__(self) -> None:
@@ -110,6 +112,8 @@ class MeasuredUse:
         if self.findings.problems:
             raise self.findings.error()
         grid = _steps(file, found, options)
+        if self.of_all:
+            refuse_long_gaps(file, found[0].times, grid.step, options)
         cores = _sum(found, grid, options, self.repaired)
         memory = None
         if all(series.memory is not None for series in found):

@@ -51,7 +51,8 @@ def measured(source: TraceFile, options: WorkloadOptions, progress: Progress | N
     if options.series_value == "auto":
         _refuse_others(source.name, found)
     rows = sum(len(series.times) for series in found)
-    use = MeasuredUse(source, FORMAT, found, rows, repaired, left_out)
+    sums = len(found) == 1 and not found[0].name
+    use = MeasuredUse(source, FORMAT, found, rows, repaired, left_out, of_all=sums)
     use.findings = findings
     return use
 

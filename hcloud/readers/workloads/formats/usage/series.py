@@ -176,7 +176,7 @@ def regular(
     gaps = np.diff(times)
     lengths, counts = np.unique(np.round(gaps), return_counts=True)
     step = max(int(lengths[np.argmax(counts)]), 1)
-    _refuse_long_gaps(source, times, gaps, options)
+    refuse_long_gaps(source.name, times, step, options)
     if (gaps == step).all():
         return TimeGrid(float(times[0]), step, len(times)), values
     end = np.append(times[1:], times[-1] + step)
@@ -214,11 +214,14 @@ def _refuse_rows(source: TraceFile, layout: TableLayout, rows: NDArray[np.intp],
     raise findings.error()
 
 
-def _refuse_long_gaps(source: TraceFile, times: Floats, gaps: Floats, options: WorkloadOptions) -> None:
+def refuse_long_gaps(file: str, times: Floats, step: int, options: WorkloadOptions) -> None:
+    """InputError for a gap in a series of all that is used: whether nothing ran in it, or nobody looked, is unknown."""
+    gaps, longest = np.diff(times), max(options.max_gap_seconds, step)
     worst = int(np.argmax(gaps))
-    if gaps[worst] > options.max_gap_seconds:
+    if gaps[worst] > longest:
+        filled = f"--set max_gap_seconds={int(np.ceil(gaps[worst]))}"
         raise InputError(
-            f"{source.name}: no value for {gaps[worst]:,.0f} s after time {times[worst]:.0f}; "
-            f"gaps of up to {options.max_gap_seconds:,} s are filled (max_gap_seconds)",
-            hint="split the file at the gap, or allow it with --set max_gap_seconds=N",
+            f"{file}: no value for {gaps[worst]:,.0f} s after time {times[worst]:.0f}; "
+            f"gaps of up to {longest:,} s are filled (max_gap_seconds)",
+            hint=f"hold the value before it with {filled}; if nothing ran, give it rows of 0; else split the file",
         )
