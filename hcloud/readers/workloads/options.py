@@ -60,7 +60,7 @@ class WorkloadOptions:
         vCPUs that 100 %, or a fraction of 1, stands for.
         ``requests_per_core_second`` turns requests into vCPUs. ``step_seconds`` is the step of a series without
         timestamps, ``request_step_seconds`` the bin of single requests. A gap in the timestamps of at most
-        ``max_gap_seconds`` holds the value before it, a longer one is an error (in an answer of monitoring the machine
+        ``max_gap_seconds`` holds the value before it, a longer one is an error (of several series that machine
         was off). ``batch_share`` of the demand is batch.
     Tables, Slurm
         ``zone`` is the time zone of times that name none, as ``Europe/Berlin``: sacct writes local ones (else UTC).
