@@ -26,7 +26,7 @@ from hcloud.policy.records import Reals, column
 from hcloud.policy.waiting.queueing import SUFFERING
 from hcloud.readers.clouds import load_cloud
 from hcloud.readers.strategies import load_strategy
-from hcloud.sim.machine_code.compiled import ENGINE, SET, SIMULATE, compiled
+from hcloud.sim.machine_code.compiled import SET, SIMULATE, compiled
 from hcloud.sim.setup.build import build, usual_capacity
 from hcloud.sim.setup.scenarios import scenario
 from hcloud.sim.setup.shop import ShopChoice, open_shop
@@ -84,7 +84,7 @@ def promises(study: Study, strategy: Strategy) -> Promised:
     """What one run promised, and what came."""
     setting, tasks = setting_for(study, strategy), tasks_for(study, strategy)
     made = build(setting, tasks, usual_capacity(len(tasks), setting.pool, journal=False))
-    simulate, mean_of, control = compiled(ENGINE)[SIMULATE], kept_kernels(SET, ("mean_of",))["mean_of"], made.control
+    simulate, mean_of, control = compiled()[SIMULATE], kept_kernels(SET, ("mean_of",))["mean_of"], made.control
     before: list[Any] = []
     for number in range(len(tasks)):
         simulate(made, number)

@@ -39,7 +39,7 @@ from hcloud.model.running.job import (
 from hcloud.policy.facts import Setup, TypeFacts
 from hcloud.policy.registry import compose, rents_whole_servers
 from hcloud.readers.strategies import load_strategy
-from hcloud.sim.machine_code.compiled import SESSION, compiled
+from hcloud.sim.machine_code.compiled import compiled
 from hcloud.store.journals.events import coin_of
 from hcloud.store.journals.live import LiveJournalFile
 
@@ -129,7 +129,7 @@ def loop_of(
 def passes(queued: int, machines: int, folder: Path) -> str:
     """Seconds of single passes: the one in which all jobs come, one in which nothing happens, one in which jobs end."""
     engine = QuickEngine()
-    loop = loop_of(folder / f"{queued}.jsonl", machines, engine, compiled(SESSION), AtOnce())
+    loop = loop_of(folder / f"{queued}.jsonl", machines, engine, compiled(), AtOnce())
     for _ in range(4):
         loop.step()
     jobs = 2 * machines + queued
@@ -178,7 +178,7 @@ def commands(queued: int, machines: int, folder: Path) -> str:
 def commanded(queued: int, machines: int, folder: Path, disk: Disk) -> str:
     """The same, with the disk that is counted."""
     engine, decided, workers = QuickEngine(disk=disk), dict[str, tuple[float, float]](), Workers()
-    loop = loop_of(folder / "commands.jsonl", machines, engine, compiled(SESSION), workers)
+    loop = loop_of(folder / "commands.jsonl", machines, engine, compiled(), workers)
     handle = loop.desk.session.handle
 
     def stamped(event: Event) -> list[Decision]:

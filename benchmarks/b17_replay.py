@@ -39,7 +39,7 @@ from hcloud.model.running.note import AttemptOver, Beginning, PassNoted
 from hcloud.policy.facts import Setup, TypeFacts
 from hcloud.policy.registry import compose, rents_whole_servers
 from hcloud.readers.strategies import load_strategy
-from hcloud.sim.machine_code.compiled import FOLLOW, REPLAY, SESSION, compiled
+from hcloud.sim.machine_code.compiled import FOLLOW, compiled
 from hcloud.store.journals.events import coin_of
 from hcloud.store.journals.journal import Before, LiveOrigin, entry_line, header_line, read_journal
 from hcloud.store.journals.live import LiveJournalFile
@@ -85,7 +85,7 @@ def happening(jobs: int) -> Iterator[Happened]:
 def decide_journal(path: Path, jobs: int) -> int:
     """What 'hcloud decide' would have written; its lines. Decided by the kernel that takes many events at once; the
     session that takes each by itself says the same of the first (:func:`check_first`)."""
-    session, lines = ControlSession(setup_of(), compiled(SESSION)), 0
+    session, lines = ControlSession(setup_of(), compiled()), 0
     with path.open("w", encoding="utf-8") as file:
         file.write(header_line(session.setup))
         happens = happening(jobs)
@@ -133,7 +133,7 @@ def decided_of(session: ControlSession, happened: list[Happened], text: bytes) -
     ends = np.flatnonzero(np.frombuffer(text, np.uint8) == ord("\n")) + 1
     columns = PieceColumns.of(JournalPiece(0, text, np.concatenate([np.zeros(1, np.int64), ends])))
     assert columns, "lines as hcloud writes them"
-    batch = EventBatch(compiled(REPLAY)[FOLLOW], *columns.events(session.setup, session.tables), session.tables)
+    batch = EventBatch(compiled()[FOLLOW], *columns.events(session.setup, session.tables), session.tables)
     decided = deque[Decided]()
     while batch.next < len(happened):
         decided += session.follow(batch, len(happened))
@@ -147,7 +147,7 @@ def decided_of(session: ControlSession, happened: list[Happened], text: bytes) -
 
 def check_first(path: Path) -> None:
     """The first lines of a journal are those of a session that is told one event after the other."""
-    session = ControlSession(setup_of(), compiled(SESSION))
+    session = ControlSession(setup_of(), compiled())
     with path.open(encoding="utf-8") as file:
         assert next(file) == header_line(session.setup)
         for at, number, comes in happening(CHECKED):
@@ -161,7 +161,7 @@ def check_first(path: Path) -> None:
 def operate_journal(folder: Path, most: int) -> Path:
     """What 'hcloud operate' would have written until just before its journal would begin anew a second time."""
     path, setup = folder / "journal.jsonl", setup_of()
-    session, fold = ControlSession(setup, compiled(SESSION)), Fold(setup)
+    session, fold = ControlSession(setup, compiled()), Fold(setup)
     file = LiveJournalFile(path, 0)
     file.append_text(header_line(setup, ORIGIN))
     renewed, second, waiting = False, 0, list[Line]()
@@ -225,7 +225,7 @@ def of_operate(folder: Path) -> None:
     begins = time.perf_counter()
     known = read_journal(path)
     read = time.perf_counter() - begins
-    replay(known, compiled(SESSION))
+    replay(known, compiled())
     replayed = time.perf_counter() - begins - read
     fold_of(known)
     whole = time.perf_counter() - begins

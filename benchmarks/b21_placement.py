@@ -36,7 +36,7 @@ from hcloud.policy.records import column
 from hcloud.policy.registry import compose
 from hcloud.readers.strategies import load_strategy
 from hcloud.sim.kernels.world import SimulatedWorld
-from hcloud.sim.machine_code.compiled import ENGINE, SESSION, SIMULATE, compiled
+from hcloud.sim.machine_code.compiled import SIMULATE, compiled
 from hcloud.sim.setup.build import Setting, build, usual_capacity
 from hcloud.sim.setup.fitting import Room
 from hcloud.sim.setup.prepare import tasks_of
@@ -57,7 +57,7 @@ def session_of(placement: str, servers: int) -> ControlSession:
     strategy = load_strategy(f"SR+{placement}")
     large = TypeFacts("own-8", CORES * 1000, CORES * 4096, 20.0, 9_000)
     setup = Setup(strategy.name, "0" * 64, compose(strategy, 0, (5_000,)), True, servers, 0.0, (large,))
-    return ControlSession(setup, compiled(SESSION))
+    return ControlSession(setup, compiled())
 
 
 def filled(placement: str, servers: int, chance: random.Random) -> tuple[ControlSession, list[str]]:
@@ -160,7 +160,7 @@ def without_interference(cloud: CloudModel) -> CloudModel:
 
 def ours(tasks: int, servers: int, cloud: CloudModel) -> tuple[float, SimulatedWorld]:
     """Processor seconds of our engine, and the world after the run."""
-    simulate, best = compiled(ENGINE)[SIMULATE], np.inf
+    simulate, best = compiled()[SIMULATE], np.inf
     for _ in range(3):
         world = world_of(tasks, servers, "power-of-two", cloud)
         begin = time.process_time()

@@ -20,7 +20,7 @@ from benchmarks.queueing import quiet_cloud
 from hcloud.control.waiting import BUSY
 from hcloud.kept_kernels import kept_kernels
 from hcloud.policy.waiting.busy import FAMILIES
-from hcloud.sim.machine_code.compiled import CLASSED, ENGINE, SET, SIMULATE, compiled
+from hcloud.sim.machine_code.compiled import SET, SIMULATE, compiled
 
 SAMPLES, SERVERS, TASKS = 40, 10_000, 100_000
 LOADS = (0.8, 0.95)
@@ -78,8 +78,8 @@ def events() -> bool:
     cloud, kept, spent = without_interference(quiet_cloud()), True, math.inf
     for load in LOADS:
         costs = []
-        for admission, group in (("arrival-order", ENGINE), ("multi-class", CLASSED)):
-            simulate = compiled(group)[SIMULATE]
+        for admission in ("arrival-order", "multi-class"):
+            simulate = compiled()[SIMULATE]
             simulate(world_of(1_000, 100, admission, cloud, load), 1_001)  # compiles
             world = world_of(TASKS, SERVERS, admission, cloud, load)
             begin = time.process_time()

@@ -20,7 +20,7 @@ import numpy as np
 
 from hcloud.readers.configuration.config import load_config
 from hcloud.readers.strategies import load_strategy
-from hcloud.sim.machine_code.compiled import CLASSED, ENGINE, SIMULATE, compiled, made, plain
+from hcloud.sim.machine_code.compiled import SIMULATE, compiled, plain
 from hcloud.sim.machine_code.objects import as_objects, write_back
 from hcloud.sim.setup.build import build, usual_capacity
 from hcloud.usecases.studies.simulation import SimulationRequest, open_study, setting_for, tasks_for
@@ -70,7 +70,7 @@ def differing(strategy: str) -> list[str]:
     chosen = load_strategy(strategy)
     setting, tasks = setting_for(study, chosen), tasks_for(study, chosen)
     worlds = [build(setting, tasks, usual_capacity(len(tasks), setting.servers, journal=True)) for _ in range(2)]
-    compiled(CLASSED)[SIMULATE](worlds[0], len(tasks) + 1)
+    compiled()[SIMULATE](worlds[0], len(tasks) + 1)
     objects = as_objects(worlds[1])
     plain()[SIMULATE](objects, len(tasks) + 1)
     write_back(objects, worlds[1])
@@ -83,8 +83,7 @@ def differing(strategy: str) -> list[str]:
 
 def main() -> int:
     """Print every figure; 1 where one misses its bar."""
-    for group in (ENGINE, CLASSED):
-        made(group)
+    compiled()
     print(f"b26 {machine()}", flush=True)
     met = True
     for scenario, placement in RUNS:

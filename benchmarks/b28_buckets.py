@@ -17,7 +17,7 @@ from hcloud.control.servers.buckets import _PLANES
 from hcloud.policy.records import Ints, Reals, column
 from hcloud.readers.configuration.config import load_config
 from hcloud.readers.strategies import load_strategy
-from hcloud.sim.machine_code.compiled import ENGINE, SIMULATE, compiled
+from hcloud.sim.machine_code.compiled import SIMULATE, compiled
 from hcloud.sim.setup.build import build, usual_capacity
 from hcloud.usecases.studies.simulation import SimulationRequest, open_study, setting_for, tasks_for
 from hcloud.usecases.workloads.sources import Flags, with_flags
@@ -32,7 +32,7 @@ def pressures(name: str) -> list[Reals]:
     strategy = load_strategy("SR+tarcil-admission")
     setting, tasks = setting_for(study, strategy), tasks_for(study, strategy)
     world = build(setting, tasks, usual_capacity(len(tasks), setting.servers, journal=False))
-    simulate, seen = compiled(ENGINE)[SIMULATE], []
+    simulate, seen = compiled()[SIMULATE], []
     for until in np.linspace(len(tasks) // 4, len(tasks) - 1, LOOKS).astype(int).tolist():
         simulate(world, until)
         servers, kinds = world.control.servers, column(world.control.kinds, "cores")

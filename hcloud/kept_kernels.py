@@ -17,10 +17,10 @@ def kept_kernels(kernels: KernelSet, called: Iterable[str]) -> dict[str, KeptKer
     names = frozenset(name for name in kernels.plain if name.rpartition(".")[2] in called)
 
     def compiled(name: str, place: Path, arguments: Sequence[object]) -> None:
-        from hcloud.kernel_compiler import UNKNOWN, keep_whole, parts
+        from hcloud.kernel_compiler import UNKNOWN, keep_together, parts
 
         with suppress(*UNKNOWN):
-            keep_whole(place, parts(kernels)[name], arguments)
+            keep_together(place.parent, {name: (parts(kernels)[name], arguments)})
 
     def usual(name: str) -> Kernel:
         from hcloud.kernel_compiler import usual

@@ -26,7 +26,7 @@ _KEPT_SECONDS = 30 * 86_400
 _COMPILERS = ("numba", "llvmlite", "numpy")
 _PASSING = (
     "arguments as words; tables by an address of their own; what is walked together lies together;"
-    " indices from the front"
+    " indices from the front; what is called together is one code"
 )
 """How kernels take their arguments: those compiled otherwise are others."""
 SOURCE = "kernels.py"

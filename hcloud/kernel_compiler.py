@@ -11,7 +11,7 @@ from __future__ import annotations
 import gc
 import subprocess
 import sys
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import FunctionType
@@ -28,7 +28,7 @@ from numba.core.typed_passes import NopythonRewrites
 from numba.cpython import slicing
 
 from hcloud.kernel_cache import KernelSet, cached_in
-from hcloud.kernel_objects import SYMBOL, keep
+from hcloud.kernel_objects import keep, kind_of, place_of, symbol_of
 from hcloud.kernel_tables import AddressOfTables, known_types, mark_addresses
 
 LEAN: Any = {"_nrt": False, "no_cfunc_wrapper": True, "no_cpython_wrapper": True}
@@ -37,8 +37,6 @@ calls them as numba would."""
 WORD = ir.IntType(64)
 LETTERS = {types.none: b"-", types.boolean: b"b", types.int64: b"i", types.float64: b"f"}
 """The letter of an answer, by its type."""
-StandIn = Callable[[str, FunctionType], FunctionType]
-"""What is compiled for a kernel of a name: itself, or what stands for it."""
 UNKNOWN = (AttributeError, TypeError, ValueError, RuntimeError, KeyError, OSError, numba.NumbaError)
 """What is raised where numba differs in what is not documented, or the code cannot be kept."""
 
@@ -78,13 +76,18 @@ class _Part(JITCodeLibrary):
         return 0
 
 
-def _called(library: Any, seen: dict[int, Any]) -> Iterator[Any]:
-    for other in library._linking_libraries:
-        if id(other) not in seen:
-            seen[id(other)] = other
-            yield other
-            if isinstance(other, _Part):
-                yield from _called(other, seen)
+def _with_called(libraries: Iterable[Any], seen: dict[int, Any]) -> Iterator[Any]:
+    """Libraries and those of what they call, each once."""
+    for library in libraries:
+        if id(library) not in seen:
+            seen[id(library)] = library
+            yield library
+            if isinstance(library, _Part):
+                yield from _with_called(library._linking_libraries, seen)
+
+
+def _translated(library: Any) -> Any:
+    return library._final_module if isinstance(library, _Part) else library._get_module_for_linking()
 
 
 @register_pass(mutates_CFG=False, analysis_only=True)
@@ -110,51 +113,57 @@ class _Compiler(CompilerBase):
         return [passes]
 
 
-def parts(kernels: KernelSet, stand_in: StandIn = lambda _, twin: twin) -> dict[str, Any]:
+def parts(kernels: KernelSet) -> dict[str, Any]:
     """All kernels of a set by ``module.name``, put in line where others call them or not."""
 
     def translated(name: str, twin: FunctionType) -> Any:
-        return numba.njit(pipeline_class=_Compiler, forceinline=kernels.is_inline(name), **LEAN)(stand_in(name, twin))
+        return numba.njit(pipeline_class=_Compiler, forceinline=kernels.is_inline(name), **LEAN)(twin)
 
     return kernels.compiled(translated)
 
 
-def usual(kernels: KernelSet, folder: Path, names: Container[str], stand_in: StandIn = lambda _, twin: twin) -> Any:
+def usual(kernels: KernelSet, folder: Path, names: Container[str]) -> Any:
     """All kernels in numba's usual way, where ours fails; those of the names kept in the folder in its way, too."""
 
     def compiled(name: str, twin: FunctionType) -> Any:
         options: Any = {"cache": name in names, "forceinline": kernels.is_inline(name), "_nrt": False}
         with cached_in(folder):
-            return numba.njit(**options)(stand_in(name, twin))
+            return numba.njit(**options)(twin)
 
     return kernels.compiled(compiled)
 
 
-def whole_code(kernel: Any, known: tuple[Any, ...]) -> tuple[bytes, bytes]:
-    """The letter of a kernel's answer, and its machine code for such arguments with all that it calls."""
-    with translating():
-        kernel.compile(known)
-    compiled = kernel.overloads[known]
-    library, context = compiled.library, compiled.target_context
-    library._finalized = False
-    library.add_ir_module(_from_words(context, compiled))
-    module = library._final_module
-    for other in _called(library, {}):
-        linked = other._final_module if isinstance(other, _Part) else other._get_module_for_linking()
-        module.link_in(linked, preserve=True)
+def whole_code(entries: Mapping[str, tuple[Any, tuple[Any, ...]]]) -> tuple[dict[str, bytes], bytes]:
+    """The letters of what kernels answer for such arguments, by their names, and one machine code of all of them: what
+    several call is there once."""
+    letters, libraries = dict[str, bytes](), []
+    for name, (kernel, known) in entries.items():
+        with translating():
+            kernel.compile(known)
+        compiled = kernel.overloads[known]
+        compiled.library._finalized = False
+        compiled.library.add_ir_module(_from_words(name, compiled))
+        letters[name] = LETTERS[compiled.signature.return_type]
+        libraries.append(compiled.library)
+    linked = [_translated(library) for library in _with_called(libraries, {})]
+    module, symbols = linked[0], set(map(symbol_of, entries))
+    for other in linked[1:]:
+        module.link_in(other, preserve=True)
     for function in module.functions:
-        if not function.is_declaration and function.name != SYMBOL:
+        if not function.is_declaration and function.name not in symbols:
             function.linkage = "internal"
-    passes, builder = library._codegen._module_pass_manager(loop_vectorize=False, slp_vectorize=False, opt=3)
+    generator = libraries[0]._codegen
+    passes, builder = generator._module_pass_manager(loop_vectorize=False, slp_vectorize=False, opt=2)
     passes.run(module, builder)
     module.verify()
-    return LETTERS[compiled.signature.return_type], bytes(library._codegen._tm.emit_object(module))
+    return letters, bytes(generator._tm.emit_object(module))
 
 
-def _from_words(context: Any, compiled: Any) -> Any:
+def _from_words(name: str, compiled: Any) -> Any:
     """A function that reads the arguments from words and calls the kernel."""
-    module = context.create_module(SYMBOL)
-    function = ir.Function(module, ir.FunctionType(WORD, [WORD.as_pointer(), WORD.as_pointer()]), SYMBOL)
+    context, symbol = compiled.target_context, symbol_of(name)
+    module = context.create_module(symbol)
+    function = ir.Function(module, ir.FunctionType(WORD, [WORD.as_pointer(), WORD.as_pointer()]), symbol)
     builder = ir.IRBuilder(function.append_basic_block())
     words, answer = function.args
     known, returned = compiled.signature.args, compiled.signature.return_type
@@ -224,9 +233,11 @@ def from_the_front() -> Iterator[None]:
         ours.fix_index = before
 
 
-def keep_whole(place: Path, kernel: Any, arguments: Sequence[object]) -> None:
-    """Keep the machine code of a kernel with all that it calls, once another process could load it."""
-    keep(place, *whole_code(kernel, known_types(arguments)), _is_loaded_elsewhere)
+def keep_together(folder: Path, entries: Mapping[str, tuple[Any, Sequence[object]]]) -> None:
+    """Keep the machine code of kernels with all that they call, once another process could load it."""
+    letters, code = whole_code({name: (kernel, known_types(given)) for name, (kernel, given) in entries.items()})
+    for name, (_, given) in entries.items():
+        keep(place_of(folder, name, kind_of(given)), letters[name], code, _is_loaded_elsewhere)
 
 
 def _is_loaded_elsewhere(place: Path) -> None:

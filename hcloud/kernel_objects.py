@@ -21,8 +21,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-SYMBOL = "kept_kernel"
-"""The name of the function in what is kept."""
 ANSWERS: dict[bytes, Callable[[ctypes.c_int64], object]] = {
     b"-": lambda word: None,
     b"b": lambda word: bool(word.value),
@@ -98,6 +96,11 @@ def place_of(folder: Path, name: str, kind: str) -> Path:
     return folder / f"{name}-{hashlib.sha256(kind.encode()).hexdigest()[:16]}.kernel"
 
 
+def symbol_of(name: str) -> str:
+    """What the function of a kernel is called in what is kept."""
+    return f"kept_kernel.{name}"
+
+
 def keep(place: Path, letter: bytes, code: bytes, proof: Callable[[Path], None]) -> None:
     """Keep machine code that answers as the letter says, once the proof holds."""
     handle, made = tempfile.mkstemp(dir=place.parent)
@@ -113,7 +116,7 @@ def keep(place: Path, letter: bytes, code: bytes, proof: Callable[[Path], None])
 class _Code:
     """Machine code that is ready to be called; OSError or ValueError where it cannot be read."""
 
-    def __init__(self, place: Path) -> None:
+    def __init__(self, place: Path, name: str) -> None:
         import llvmlite.binding as llvm
 
         kept = place.read_bytes()
@@ -127,12 +130,12 @@ class _Code:
         self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
         self._engine.finalize_object()
         function = ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_char_p, ctypes.c_void_p)
-        self.run: Any = function(self._engine.get_function_address(SYMBOL))
+        self.run: Any = function(self._engine.get_function_address(symbol_of(name)))
 
 
 def load(place: Path) -> None:
     """Bring kept machine code into memory; the process ends where that calls what is not there."""
-    _Code(place)
+    _Code(place, "")
 
 
 class _Call:
@@ -213,7 +216,7 @@ class KeptKernel:
     def _read(self, place: Path, arguments: Sequence[object]) -> Kernel | None:
         for is_compiled in (False, True):
             try:
-                return _Call(self._name, _Code(place), arguments)
+                return _Call(self._name, _Code(place, self._name), arguments)
             except (OSError, ValueError, RuntimeError):  # not kept yet, or damaged
                 if not is_compiled:
                     self._compiled(place, arguments)

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 def tell_first_use(terminal: Terminal, jobs: int | None = None) -> None:
     """Say beforehand that the simulator is about to be compiled, since it is slow until then; few ``jobs`` do not
     need that."""
-    from hcloud.sim.machine_code.compiled import ENGINE, PLAIN_JOBS, is_first_use
+    from hcloud.sim.machine_code.compiled import PLAIN_JOBS, is_first_use
 
-    if (jobs is None or jobs > PLAIN_JOBS) and is_first_use(ENGINE):
+    if (jobs is None or jobs > PLAIN_JOBS) and is_first_use():
         terminal.note("the simulator is compiled in the background, once; until then it runs more slowly")
 
 

@@ -12,7 +12,6 @@ from hcloud.catalog.quote import amortised_cost, rental_cost
 from hcloud.control.state import INTERRUPTIBLE
 from hcloud.errors import HcloudError
 from hcloud.model.catalog import Offer
-from hcloud.policy.codes import BY_OFFER
 from hcloud.policy.records import Ints, Reals, column
 from hcloud.sim.kernels.world import SimulatedWorld
 from hcloud.sim.machine_code import compiled
@@ -92,12 +91,9 @@ def _finished(made: SimulatedWorld, jobs: int, advance: Callable[[float], None] 
 
     Plain Python may begin and the compiled engine go on: both write the same bytes into the tables.
     """
-    rules = made.control.rules
-    is_gated = rules.classes > 0 or rules.ranking == BY_OFFER or len(made.watches) > 0
-    group = compiled.CLASSED if is_gated else compiled.ENGINE
-    until = _plainly(made, jobs, group, advance) if compiled.begins_plainly(jobs, group) else 0
+    until = _plainly(made, jobs, advance) if compiled.begins_plainly(jobs) else 0
     if until <= jobs:
-        engine, step = compiled.compiled(group)[compiled.SIMULATE], max(-(-jobs // _STEPS), 1)
+        engine, step = compiled.compiled()[compiled.SIMULATE], max(-(-jobs // _STEPS), 1)
         step = jobs + 1 if advance is None and jobs <= _AT_ONCE else step  # each call looks at all tables
         while not engine(made, min(until + step, jobs + 1)):
             until += step
@@ -105,10 +101,10 @@ def _finished(made: SimulatedWorld, jobs: int, advance: Callable[[float], None] 
     return not (made.tally.full or made.control.desk.overflow)
 
 
-def _plainly(made: SimulatedWorld, jobs: int, group: str, advance: Callable[[float], None] | None) -> int:
+def _plainly(made: SimulatedWorld, jobs: int, advance: Callable[[float], None] | None) -> int:
     """Run in plain Python, until the engine is compiled or to the end; how many jobs have come, one more at the end."""
     engine, objects, until = compiled.plain()[compiled.SIMULATE], as_objects(made), 0
-    while until <= jobs and compiled.goes_on_plainly(jobs - until, group):
+    while until <= jobs and compiled.goes_on_plainly(jobs - until):
         until = jobs + 1 if engine(objects, until + _PLAIN_STEP) else until + _PLAIN_STEP
         _tell(advance, until, jobs)
     write_back(objects, made)

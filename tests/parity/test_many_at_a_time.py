@@ -19,7 +19,7 @@ from hcloud.control.state import Control
 from hcloud.errors import InputError
 from hcloud.model.running.event import Completion, Event
 from hcloud.policy.facts import Setup
-from hcloud.sim.machine_code.compiled import FOLLOW, REPLAY, SESSION, compiled, is_first_use, plain
+from hcloud.sim.machine_code.compiled import FOLLOW, compiled, is_first_use, plain
 from hcloud.store.journals.journal import entry_line, save_journal
 from hcloud.usecases.live.replaying import Replayed, followed
 
@@ -79,7 +79,7 @@ def test_it_leaves_the_same(tmp_path: Path, name: str) -> None:
 def test_compiled_it_leaves_the_same(tmp_path: Path) -> None:
     """Rows of jobs are used again and grow; the tables grow at the same events."""
     setup, path = SETUPS["HM with spot"], tmp_path / "one.jsonl"
-    kernels, kernel = compiled(SESSION), compiled(REPLAY)[FOLLOW]
+    kernels, kernel = compiled(), compiled()[FOLLOW]
     live, entries = ControlSession(setup, kernels), list[Any]()
     for number in range(1_700):
         event: Event = came(f"j{number}", number / 4, cores=1 + number % 3)
@@ -93,7 +93,7 @@ def test_compiled_it_leaves_the_same(tmp_path: Path) -> None:
     save_journal(setup, entries, path)
     found = gone_through(path, setup, kernel, kernels)
     assert found.session.snapshot() == live.snapshot()
-    assert not is_first_use(REPLAY), "what was compiled is for other types"
+    assert not is_first_use(), "what was compiled is for other types"
 
 
 def cut_lines(path: Path, change: Callable[[list[bytes]], object]) -> None:

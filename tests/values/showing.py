@@ -125,7 +125,7 @@ def standing_in(directory: Path, columns: int) -> Iterator[None]:
         patch.setenv("COLUMNS", str(columns))
         patch.setenv("TERM", "dumb")
         patch.setattr(
-            "hcloud.sim.machine_code.compiled.is_first_use", lambda entry: False
+            "hcloud.sim.machine_code.compiled.is_first_use", lambda: False
         )  # what the last run left in the cache
         patch.setattr(  # in threads it is chance which address gets which ids
             "hcloud.live.applying.apply.in_parallel", lambda ask, wanted, _: in_parallel(ask, wanted, 1)

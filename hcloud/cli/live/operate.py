@@ -184,28 +184,28 @@ def _dollars(amount: float | None) -> Decimal | None:
 
 def _kernels(terminal: Terminal, *, compiled: bool) -> Callable[[], Any]:
     def load() -> Any:
-        from hcloud.sim.machine_code.compiled import SESSION, is_first_use, plain
         from hcloud.sim.machine_code.compiled import compiled as load_compiled
+        from hcloud.sim.machine_code.compiled import is_first_use, plain
 
-        if compiled and is_first_use(SESSION):
+        if compiled and is_first_use():
             terminal.note(
                 "the controller is compiled when it is first used: up to a minute, once; --plain starts at once"
             )
-        return load_compiled(SESSION) if compiled else plain()
+        return load_compiled() if compiled else plain()
 
     return load
 
 
 def is_worth_compiling(jobs: Path | None, state: str | None, file: Path | None) -> bool:
     """Whether there are or were many jobs, or nobody knows, or it was compiled before: then it starts as fast."""
-    from hcloud.sim.machine_code.compiled import SESSION, is_first_use
+    from hcloud.sim.machine_code.compiled import is_first_use
     from hcloud.usecases.live.operate_requests import directory_at
     from hcloud.usecases.live.state import state_place
 
     path = jobs or directory_at(state_place(state, file)) / "journal.jsonl"
     few = FEW_JOBS_BYTES if jobs else SHORT_JOURNAL_BYTES
     many = path.stat().st_size > few if path.is_file() else jobs is None
-    return many or not is_first_use(SESSION)
+    return many or not is_first_use()
 
 
 @app.command()

@@ -56,12 +56,12 @@ _RUNS = (UP, CLOSED)
 
 class ControlSession:
     """One controller and its state. ``kernels`` are plain or compiled (``hcloud.sim.machine_code.compiled``); the
-    answers agree, but only ``whole`` ones know several queues and watch jobs.
+    answers agree.
     ``watch`` is called with a job's row and the time when a job has come and nothing is decided about it yet.
     """
 
     def __init__(self, setup: Setup, kernels: Kernels) -> None:
-        self.setup, kernels = setup, getattr(kernels, "whole", kernels) if setup.rules.is_gated else kernels
+        self.setup = setup
         self.tables = ControlTables(setup, compiled=is_compiled(kernels))
         self._book = InstanceBook(setup.reserve)
         self.watch: Callable[[int, float], None] | None = None

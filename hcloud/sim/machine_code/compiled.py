@@ -7,8 +7,7 @@ import sys
 from collections.abc import Mapping
 from functools import cache, partial
 from pathlib import Path
-from types import FunctionType
-from typing import Any, cast
+from typing import Any
 
 from hcloud.control.sessions.teller import HANDLE, is_compiled
 from hcloud.kernel_cache import KernelSet
@@ -93,34 +92,10 @@ SET = KernelSet(
 )
 """Modules whose functions are kernels, each after those it calls."""
 
-ENGINE, SESSION, REPLAY, CLASSED = "engine", "session", "replay", "classed"
 SIMULATE = "sim.kernels.engine.simulate"
 FOLLOW = "control.batch.follow_events"
-ENTRIES = {
-    ENGINE: (SIMULATE,),
-    SESSION: (HANDLE,),
-    REPLAY: (FOLLOW,),
-}
-"""The kernels that plain Python calls, by what they are called for. Each is kept on disk with all that it calls."""
-_OF_GROUP = {**ENTRIES, CLASSED: (SIMULATE,)}
-GATES = frozenset(
-    {f"control.waits.admitting.{name}" for name in ("admit", "dispatch", "wake_up")}
-    | {f"control.waits.lines.{name}" for name in ("begin_wait", "join_own", "leave_line", "find_ahead")}
-    | {f"control.servers.pools.{name}" for name in ("rank_server", "take_out")}
-    | {"control.waits.mixing.note_end", "control.waits.offers.make_offers"}
-    | {"control.watching.adjusting.adjust", "control.watched.begin_watch"}
-    | {
-        f"sim.kernels.{name}"
-        for name in ("watches.begin_watching", "watches.rated", "watches.stopped", "moving.leave_for", "moving.set_off")
-    }
-    | {"sim.kernels.phases.happen", "sim.kernels.phases.look_after", "sim.kernels.stragglers.compare_pieces"}
-    | {f"sim.kernels.moving.{name}" for name in ("expect_stragglers", "drop_copy", "overtake")}
-    | {"control.watching.copying.arrive_as_copy", "control.watched.displace_or_wait", "control.pieces.unlink"}
-    | {"control.watched.displace_for_queued", "sim.kernels.watches.size_by_row"}
-)
-"""What others call of several queues, and of jobs that are watched or have phases. Only the engine of such a run is
-compiled with that, when it is first wanted: it takes half as long again. In all others gates do nothing, and are never
-called; sessions with queues or watched jobs stay plain."""
+ENTRIES = (SIMULATE, HANDLE, FOLLOW)
+"""The kernels that plain Python calls: kept on disk as one machine code with all that they call."""
 
 PLAIN_DECISIONS, PLAIN_JOBS = 250, 2_000
 """Plain Python decides on as many jobs, or simulates as many, before it is worth the while to compile kernels."""
@@ -130,40 +105,31 @@ PLAIN_MOST = 50_000
 """Plain Python simulates as many jobs, a quarter of a millisecond each, while another process compiles the engine."""
 
 
-def kernels(jobs: int, *, gated: bool = False) -> dict[str, Any]:
-    """The kernels by ``module.name``: plain Python while a process asks for little and where some are ``gated``,
-    compiled from then on; the answers agree."""
-    few = PLAIN_DECISIONS if is_first_use(SESSION) else LOADED_DECISIONS
-    return plain() if SET.is_little(jobs, few, SESSION) or gated else compiled(SESSION)
+def kernels(decisions: int) -> dict[str, Any]:
+    """The kernels by ``module.name``: plain Python while a process asks for little, compiled from then on; the answers
+    agree."""
+    few = PLAIN_DECISIONS if is_first_use() else LOADED_DECISIONS
+    return plain() if SET.is_little(decisions, few, HANDLE) else compiled()
 
 
-class CompiledKernels(dict[str, Any]):
-    """Compiled kernels by ``module.name``, beside those as they stand in their modules."""
-
-    @property
-    def whole(self) -> Mapping[str, Any]:
-        """Kernels that know several queues, too."""
-        return plain()
-
-
-def begins_plainly(jobs: int, group: str = ENGINE) -> bool:
+def begins_plainly(jobs: int) -> bool:
     """Whether plain Python begins a run of so many jobs: while a process asks for little, and while the engine is being
     compiled, unless the run is so long that plain Python would not get far."""
-    return SET.is_little(jobs, _few(group), group) or (not is_made(group) and jobs <= PLAIN_MOST)
+    return SET.is_little(jobs, _few(), SIMULATE) or (not is_made() and jobs <= PLAIN_MOST)
 
 
 def foresee(jobs: int) -> None:
     """Count the jobs of runs that are sure to come: the first of them need not be plain Python, then."""
-    SET.spent[ENGINE] += jobs
+    SET.spent[SIMULATE] += jobs
 
 
-def goes_on_plainly(left: int, group: str = ENGINE) -> bool:
+def goes_on_plainly(left: int) -> bool:
     """Whether plain Python also simulates the jobs that are left: those are few, or the engine is not compiled yet."""
-    return left <= _few(group) or not is_made(group)
+    return left <= _few() or not is_made()
 
 
-def _few(group: str) -> int:
-    return PLAIN_JOBS if is_first_use(group) else LOADED_JOBS
+def _few() -> int:
+    return PLAIN_JOBS if is_first_use() else LOADED_JOBS
 
 
 def plain() -> dict[str, Any]:
@@ -171,101 +137,64 @@ def plain() -> dict[str, Any]:
     return SET.plain
 
 
-def compiled(*groups: str) -> dict[str, Any]:
-    """The kernels of the groups (else of all) that plain Python calls; waits for who still compiles them."""
-    done = CompiledKernels()
-    wanted = groups or tuple(ENTRIES)
-    for group in wanted:
-        is_made(group)  # begins it: groups are compiled side by side
-    for group in wanted:
-        made(group)
-        done.update(_loaded(group))
-    return done
+def compiled() -> dict[str, Any]:
+    """The kernels that plain Python calls; waits for who still compiles them."""
+    if not is_made():
+        _makers[0].wait()
+    return _loaded()
 
 
 @cache
-def _loaded(group: str) -> dict[str, KeptKernel]:
-    """The kernels of a group that plain Python calls, as another process compiled them; where it failed, numba compiles
-    them in its usual way."""
+def _loaded() -> dict[str, Any]:
+    """The kernels that plain Python calls, as another process compiled them; where it failed, numba does so in its
+    usual way."""
 
     def forget(*_: object) -> None:
-        _mark(group).unlink(missing_ok=True)  # what it made is damaged: the next process has it made anew
+        _mark().unlink(missing_ok=True)  # what it made is damaged: the next process has it made anew
 
     def usual(name: str) -> Any:
         from hcloud.kernel_compiler import usual
 
-        return usual(SET, folder_of(group), _OF_GROUP[group], partial(gated, group))[name]
+        return usual(SET, SET.folder, ENTRIES)[name]
 
-    return {name: KeptKernel(folder_of(group), name, forget, partial(usual, name)) for name in _OF_GROUP[group]}
-
-
-def entries_of(group: str) -> tuple[str, ...]:
-    """The kernels of a group that plain Python calls."""
-    return _OF_GROUP[group]
-
-
-def folder_of(group: str) -> Path:
-    """Where a group is kept; an engine with all kernels apart from the one without."""
-    return SET.folder / CLASSED if group == CLASSED else SET.folder
-
-
-def gated(group: str, name: str, twin: FunctionType) -> FunctionType:
-    """A kernel, or what stands for it in a group that does without."""
-    return cast("FunctionType", _does_nothing) if name in GATES and group != CLASSED else twin
-
-
-def _does_nothing(*_: object) -> None:
-    return None
+    return {name: KeptKernel(SET.folder, name, forget, partial(usual, name)) for name in ENTRIES}
 
 
 def many_at_a_time(kernels: Mapping[str, Any]) -> Any | None:
     """The kernel that follows many events at once, beside the compiled ``kernels`` of a session; None where those are
     plain, and until another process has compiled it."""
-    if not is_compiled(kernels) or not is_made(REPLAY) or is_first_use(REPLAY):
+    if not is_compiled(kernels) or not is_made() or is_first_use():
         return None
-    return _loaded(REPLAY)[FOLLOW]
+    return _loaded()[FOLLOW]
 
 
-_makers: dict[str, subprocess.Popen[bytes]] = {}
+_makers: list[subprocess.Popen[bytes]] = []
+"""The process that compiles, where this one began it."""
 
 
-def is_made(group: str) -> bool:
-    """Whether a group of kernels is compiled; begins to compile them, in another process, where nobody did.
+def is_made() -> bool:
+    """Whether the kernels are compiled; begins to compile them, in another process, where nobody did.
 
     Also true where that process failed: the kernels are then compiled when they are called.
     """
-    if _mark(group).exists():
+    if not is_first_use():
         return True
-    if group not in _makers:
-        _makers[group] = _compiling(group)
-    return _makers[group].poll() is not None
+    if not _makers:
+        _makers.append(_compiling())
+    return _makers[0].poll() is not None
 
 
-def _compiling(*groups: str) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-P", "-m", "hcloud.sim.machine_code.compiling", *map(str, map(_mark, groups))]
+def _compiling() -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-P", "-m", "hcloud.sim.machine_code.compiling", str(_mark())]
     quiet = subprocess.DEVNULL  # in a session of its own: Ctrl-C shall not waste what is nearly done
     lasting = SET.folder  # numba asks where it stands, and the caller's folder may be gone before it ends
     return subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet, start_new_session=True, cwd=lasting)
 
 
-def make_all() -> None:
-    """Begin to compile all but the kernels of several queues, in one other process, that takes half as long as one a
-    group; who needs a group sooner waits for it."""
-    missing = [group for group in ENTRIES if is_first_use(group) and group not in _makers]
-    if missing:
-        _makers.update(dict.fromkeys(missing, _compiling(*missing)))
+def is_first_use() -> bool:
+    """Whether the kernels are still to be compiled on this machine."""
+    return not _mark().exists()
 
 
-def made(group: str) -> None:
-    """Wait until a group of kernels is compiled."""
-    if not is_made(group):
-        _makers[group].wait()
-
-
-def _mark(group: str) -> Path:
-    return SET.folder / f"{group}.made"
-
-
-def is_first_use(group: str) -> bool:
-    """Whether a group of kernels is still to be compiled on this machine."""
-    return not _mark(group).exists()
+def _mark() -> Path:
+    return SET.folder / "compiled"

@@ -1,4 +1,4 @@
-"""Compiles the entries of groups of kernels, each with all that it calls, in a process of its own; a few seconds.
+"""Compiles all that plain Python calls of the engine and the controller, in a process of its own; up to a minute.
 
 Where a version of numba differs in what :mod:`hcloud.kernel_compiler` counts on this process fails, and the kernels are
 compiled in the usual way when they are first called.
@@ -8,33 +8,22 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Sequence
-from contextlib import ExitStack
-from functools import partial
 from pathlib import Path
 from types import FunctionType
 from typing import IO, Annotated, Any, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from hcloud.kernel_compiler import from_the_front, keep_whole, parts
-from hcloud.kernel_objects import kind_of, place_of
+from hcloud.kernel_compiler import from_the_front, keep_together, parts
 from hcloud.policy.records import Ints, Reals, Table, table
-from hcloud.sim.machine_code.compiled import SET, entries_of, folder_of, gated
+from hcloud.sim.machine_code.compiled import ENTRIES, SET
 
 
-def compile_groups(marks: Sequence[Path]) -> None:
-    """Compile the entries of groups that stand in one folder, each named as its mark, and keep them there; leave each
-    mark when its group is done. What several groups call is translated once."""
-    groups = [mark.stem for mark in marks]
-    folder, kernels = folder_of(groups[0]), parts(SET, partial(gated, groups[0]))
-    folder.mkdir(exist_ok=True)
-    for group, mark in zip(groups, marks, strict=True):
-        for name in entries_of(group):
-            examples = arguments(SET.plain[name])
-            with from_the_front():
-                keep_whole(place_of(folder, name, kind_of(examples)), kernels[name], examples)
-        mark.touch()
+def compile_entries(folder: Path) -> None:
+    """Compile the entries with all that they call, as one machine code, and keep it in a folder."""
+    kernels = parts(SET)
+    with from_the_front():
+        keep_together(folder, {name: (kernels[name], arguments(SET.plain[name])) for name in ENTRIES})
 
 
 def arguments(function: FunctionType) -> tuple[Any, ...]:
@@ -71,15 +60,14 @@ def _locked(file: IO[bytes]) -> None:
     fcntl.flock(file, fcntl.LOCK_EX)
 
 
-def main(*marks: Path) -> None:
-    """Compile groups, each named as its mark, and leave the marks that they are done."""
-    with ExitStack() as locks:
-        for mark in marks:
-            _locked(locks.enter_context(mark.with_suffix(".lock").open("ab")))
-        missing = [mark for mark in marks if not mark.exists()]
-        if missing:
-            compile_groups(missing)
+def main(mark: Path) -> None:
+    """Compile, and leave the mark that it is done."""
+    with mark.with_suffix(".lock").open("ab") as lock:
+        _locked(lock)
+        if not mark.exists():
+            compile_entries(mark.parent)
+            mark.touch()
 
 
 if __name__ == "__main__":
-    main(*map(Path, sys.argv[1:]))
+    main(Path(sys.argv[1]))

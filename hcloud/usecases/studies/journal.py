@@ -105,7 +105,7 @@ def setup_of_run(outcome: RunOutcome) -> Setup:
 
 def journal_entries(outcome: RunOutcome, setup: Setup) -> Iterator[Entry]:
     """The events of a run, each followed by what was decided because of it and what was due before it."""
-    session = ControlSession(setup, kernels(len(outcome.tasks), gated=setup.rules.is_gated))
+    session = ControlSession(setup, kernels(len(outcome.tasks)))
     obeyed: list[Told] = []
     decided: list[Told] = []
     for entry in JournalReader(outcome, setup).entries():

@@ -21,7 +21,7 @@ from hcloud.research.reproduce import STUDIES, open_bench, reproduce
 from hcloud.research.studies import over_time, report
 from hcloud.research.studies.bench import Case, StudyBench, recipe
 from hcloud.research.studies.report import ClaimVerdict, Picture, PictureMark, StudyReport, WrittenInterval, written
-from hcloud.sim.machine_code.compiled import ENGINE, made
+from hcloud.sim.machine_code.compiled import compiled
 from hcloud.sim.setup import scenarios
 
 DOCS = Path(__file__).parents[3] / "docs" / "research"
@@ -63,7 +63,7 @@ def test_a_study_of_the_committed_page_comes_out_word_by_word(capsys: pytest.Cap
 
 def test_what_reserves_all_rents_all_and_does_both_comes_out_as_it_was_frozen() -> None:
     """In two scenarios, at the first seed; over all seeds it stands on the page."""
-    made(ENGINE)
+    compiled()
     assert [claim.got for claim in STUDIES["calibration"](open_bench(1)).claims] == [
         "2.20, stated 2.2", "4.07, stated 8", "batch jobs 0.241, services 7.89", "24.1, stated 24", "42.6, stated 42",
     ]  # fmt: skip
@@ -91,7 +91,7 @@ class ShortBench(StudyBench):
 def test_all_studies_and_claims_of_the_page_come_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(over_time, "SURGE", (SHORT / 3, SHORT))
     monkeypatch.setattr(scenarios, "SECONDS", int(BEGIN + SHORT))
-    made(ENGINE)  # until then plain Python would simulate, which takes minutes
+    compiled()  # until then plain Python would simulate, which takes minutes
     whole = open_bench(1)
     bench = ShortBench(whole.strategies, whole.cloud, whole.shop, whole.seeds)
     reports = reproduce(bench, tuple(STUDIES), lambda share: None)

@@ -20,7 +20,7 @@ from hcloud.errors import InputError
 from hcloud.model.running.decision import Decision
 from hcloud.model.running.event import Arrival, ClockTick, Closing, Completion, Event, EventError, Failed, Ready
 from hcloud.policy.facts import Setup
-from hcloud.sim.machine_code.compiled import SESSION, compiled, plain
+from hcloud.sim.machine_code.compiled import compiled, plain
 from hcloud.store.journals.events import parse_event
 from hcloud.store.journals.journal import entry_line
 
@@ -85,7 +85,7 @@ def test_no_job_is_put_on_an_instance_that_is_closed(name: str, draws: list[Draw
 
 @cache
 def _compiled() -> dict[str, Any]:
-    return compiled(SESSION)
+    return compiled()
 
 
 @settings(max_examples=8, deadline=None)

@@ -18,7 +18,7 @@ from test_watching import PHASED, ground, with_phases
 from test_written_back import off, stream_of_jobs, taught
 
 from hcloud.sim.kernels.world import SimulatedWorld
-from hcloud.sim.machine_code.compiled import CLASSED, SIMULATE, compiled, made, plain
+from hcloud.sim.machine_code.compiled import SIMULATE, compiled, plain
 from hcloud.sim.machine_code.objects import as_objects, write_back
 from hcloud.sim.setup.build import Setting
 from hcloud.sim.setup.prepare import Tasks
@@ -29,7 +29,7 @@ FAULTS = ("cloud.faults.lost_per_hour=0.5", "cloud.faults.cancelled=0.1")
 
 @pytest.fixture(scope="module", autouse=True)
 def _made() -> None:
-    made(CLASSED)
+    compiled()
 
 
 def mixed(name: str, pool: int, *changes: str, count: int = 70, **keys: bool) -> Ground:
@@ -116,7 +116,7 @@ def test_both_write_the_same_bytes(way: str) -> None:
     step, ground_of = WAYS[way]
     setting, tasks = ground_of()
     one, other = (world_of(setting, tasks, 256) for _ in range(2))
-    assert compiled(CLASSED)[SIMULATE](one, len(tasks) + 1)
+    assert compiled()[SIMULATE](one, len(tasks) + 1)
     assert getattr(one.tally, step) > 0
     objects = refusing(as_objects(other))
     assert plain()[SIMULATE](objects, len(tasks) + 1)

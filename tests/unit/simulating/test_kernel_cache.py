@@ -49,10 +49,9 @@ def test_the_planners_kernels_are_kept_with_the_simulators(tmp_path: Path, monke
     assert kernels.keys() == planning_compiled.plain().keys()
 
 
-def test_gates_and_what_is_called_out_of_line_are_kernels() -> None:
+def test_what_is_called_out_of_line_are_kernels() -> None:
     """Of a kernel with another name all of it would be compiled, for everybody, and put in line."""
     names = compiled.SET.plain
-    assert names.keys() >= compiled.GATES
     assert {name.rpartition(".")[2] for name in names} >= compiled.OUT_OF_LINE
 
 
@@ -100,9 +99,9 @@ def test_temporary_kernels_of_another_user_are_not_executed(tmp_path: Path, monk
 def test_plain_python_simulates_while_the_engine_is_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the compiling process still at work a run begins and goes on; one too long for plain Python waits."""
     monkeypatch.setattr(compiled.SET, "folder", tmp_path)
-    monkeypatch.setattr(compiled.SET, "spent", Counter({compiled.ENGINE: PLAIN_JOBS}))
+    monkeypatch.setattr(compiled.SET, "spent", Counter({compiled.SIMULATE: PLAIN_JOBS}))
     asleep = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
-    monkeypatch.setattr(compiled, "_makers", {compiled.ENGINE: asleep})
+    monkeypatch.setattr(compiled, "_makers", [asleep])
     try:
         assert compiled.begins_plainly(PLAIN_MOST)
         assert compiled.goes_on_plainly(PLAIN_MOST)
@@ -118,10 +117,9 @@ def test_plain_python_simulates_while_the_engine_is_compiled(tmp_path: Path, mon
 def test_a_short_run_neither_compiles_nor_imports_numba(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compiled.SET, "folder", tmp_path)
     monkeypatch.setattr(compiled.SET, "spent", Counter())
-    monkeypatch.setattr(compiled, "_makers", {})
+    monkeypatch.setattr(compiled, "_makers", [])
     assert compiled.begins_plainly(PLAIN_JOBS)
     assert compiled.goes_on_plainly(PLAIN_JOBS)
-    assert compiled.begins_plainly(PLAIN_JOBS, compiled.CLASSED)  # what other kernels did is not this group's
     assert not compiled._makers
 
 
@@ -185,9 +183,9 @@ def test_kernels_that_could_not_be_compiled_elsewhere_are_compiled_here(
 ) -> None:
     monkeypatch.setattr(compiled.SET, "folder", kernel_cache._claimed(tmp_path))
     failed = subprocess.Popen([sys.executable, "-c", "raise SystemExit(1)"])
-    monkeypatch.setattr(compiled, "_makers", {compiled.SESSION: failed})
+    monkeypatch.setattr(compiled, "_makers", [failed])
     monkeypatch.setattr(compiled, "_loaded", compiled._loaded.__wrapped__)
-    kernel = compiled.compiled(compiled.SESSION)[HANDLE]
+    kernel = compiled.compiled()[HANDLE]
     assert kernel._usual().__name__ == "handle"  # nothing was compiled yet, as nothing was asked
 
 
@@ -210,7 +208,7 @@ def test_kernels_are_compiled_in_a_folder_that_stays(tmp_path: Path, monkeypatch
     begun: list[dict[str, object]] = []
     with monkeypatch.context() as patched:
         patched.setattr(subprocess, "Popen", lambda command, **how: begun.append(how))
-        compiled._compiling(compiled.ENGINE)
+        compiled._compiling()
     assert begun[0]["cwd"] == compiled.SET.folder
     gone = tmp_path / "gone"
     gone.mkdir()
