@@ -40,7 +40,7 @@ _OF_SERIES = {
     "percent": "percent percentage cpu_pct pct",
     "fraction": "fraction",
     "requests": "requests request_count",
-    "memory": "memory memory_gib mem_gib ram_gib",
+    "memory": "memory memory_gib mem_gib ram_gib memory_gb mem_gb ram_gb",
 }
 
 
@@ -101,9 +101,7 @@ OF_SERIES_ONLY = ("timestamp", "value", "percent", "fraction", "requests")
 """Columns that no job has."""
 VALUES = ("value", "cores", "percent", "fraction", "requests")
 """The columns of which a series has one, beside its time."""
-_UNITS = re.compile(
-    r"\s*[\[(](utc|gmt|s|sec|seconds|gib|gb|count|avg|average|mean|max|%|h+:mm(:ss)?)[\])]", re.IGNORECASE
-)
+_UNITS = re.compile(r"\s*[\[(](utc|gmt|s|sec|seconds|count|avg|average|mean|max|%|h+:mm(:ss)?)[\])]", re.IGNORECASE)
 
 
 _PER_NODE = re.compile(r"nodes|node_count|per_(node|task)$")

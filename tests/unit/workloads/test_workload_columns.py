@@ -419,6 +419,7 @@ def test_vectors_outside_0_to_99_are_refused_by_file_row_and_value(tmp_path: Pat
         ("submit,runtimeMs,cpus,type\n0,10000,2,latency-critical\n0,1,1,best-effort\n",
          "duration=runtimeMs,cores=cpus,kind=type", (10.0, 2.0, 8.0, 1)),
         ("submit,duration,millicores,type\n0,10,2000,spark\n0,1,1000,etl\n", "cores=millicores", (10.0, 2.0, 8.0, 0)),
+        ("submit,duration,RAM (GB)\n0,10,64\n0,1,2\n", "memory=RAM (GB)", (10.0, 1.0, 64.0, 0)),
         ("submit,duration,Job Class\n0,10,LC\n0,1,BE\n", "kind=Job Class", (10.0, 1.0, 4.0, 1)),
     ],
 )  # fmt: skip
@@ -705,6 +706,7 @@ def test_a_wait_is_not_taken_for_a_time(tmp_path: Path, time: str) -> None:
         "Nov 1 2026 05:00:00.5 EST",
         "2026-11-01 11:00:00.5 CET",
         "Sun Nov  1 11:00:00.5 2026",
+        "Nov  1 11:00:00.5 2026 L",
         "2026/11/01 11:00:00.5",
         "2026.11.01 11:00:00.5",
     ],

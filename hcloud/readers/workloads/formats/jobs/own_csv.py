@@ -12,7 +12,7 @@ from hcloud.readers.workloads.formats.jobs.jobs_table import (
     from_sink,
     job_schema,
 )
-from hcloud.readers.workloads.formats.jobs.stated_units import in_units_said, told_in_cells
+from hcloud.readers.workloads.formats.jobs.stated_units import in_units_said, note_unit_of_name, told_in_cells
 from hcloud.readers.workloads.meanings import called_columns
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.source import TraceFile
@@ -26,13 +26,14 @@ FORMAT = "jobs-csv"
 def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None = None) -> Jobs:
     """Jobs of a comma, semicolon, tab or bar separated file with a header."""
     called = called_columns(options.columns)
-    options = in_units_said(options, called)
+    asked, options = options, in_units_said(options, called)
     known = job_schema(header_names(source).names, called, options)
     extra = options.extra_columns == "ignore" or bool(called)
     layout = header_layout(source, known, ignore_extra=extra, called=called, decimal=options.decimal)
     if any(column.sort == "clock" for column in layout.columns):
         options = told_in_cells(options)
     table = read_table(source, layout, options.max_rows, progress)
+    note_unit_of_name(table.sink, asked, called)
     duration, wrong = durations(table.sink, options)
     if len(wrong):
         findings = Findings(source.name)
