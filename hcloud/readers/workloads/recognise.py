@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Sequence
 
 from hcloud.errors import InputError
 from hcloud.model.files import check_sort
-from hcloud.readers.workloads.commands import advice, jobs_advice
+from hcloud.readers.workloads.commands import advice, jobs_advice, piped
 from hcloud.readers.workloads.findings import shown
 from hcloud.readers.workloads.formats import FORMATS
 from hcloud.readers.workloads.formats.jobs.json_text import is_empty_list, json_as_text, no_json_job
@@ -29,6 +28,7 @@ from hcloud.readers.workloads.meanings import (
 )
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.source import ZIP, TraceFile
+from hcloud.readers.workloads.tables.blanks import apart_by_blanks
 from hcloud.readers.workloads.tables.delimited import (
     Header,
     columns_of_jobs,
@@ -319,15 +319,18 @@ def _unknown_json(source: TraceFile) -> InputError:
 def unknown_text(source: TraceFile, first: str) -> InputError:
     """The refusal of text that is no table with a header."""
     begin = first.strip() or source.head[:_LOOK].decode("utf-8", "replace").strip()
+    table = apart_by_blanks(source)
     for pattern, nearest, command in _OTHER_TEXT:
-        if pattern.match(begin):
+        if pattern.match(begin) and not (table and table.of_jobs):
             return InputError(f"{source.name}: the format is not recognised; nearest is {nearest}", hint=command)
-    if line := 0 if source.packing or str(source.path) != source.name else _line_of_names(source):
+    if (line := _line_of_names(source)) and (command := piped(source, f"tail -n +{line}")):
         return InputError(
             f"{source.name}: the format is not recognised; line 1 begins with {shown(first)}, and names of columns"
             f" stand on line {line}",
-            hint=f"leave the lines before it out: tail -n +{line} {shlex.quote(source.name)} > mended.csv",
+            hint=f"leave the lines before it out: {command}",
         )
+    if table:
+        return InputError(f"{source.name}: is a table whose columns blanks separate", hint=table.hint)
     return InputError(
         f"{source.name}: the format is not recognised; line 1 begins with {shown(first)}",
         hint=f"a table needs a header line with names of columns; {_FORMATS}",

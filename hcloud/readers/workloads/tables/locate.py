@@ -78,11 +78,11 @@ def locate(source: TraceFile, layout: TableLayout, reason: str, good: int = 0) -
         lengths = [c.allowed for c in layout.columns if c.name == "duration" and c.sort == "number"]
         if not error.hint and any(p.allowed in lengths and is_clock(p.value.strip("'")) for p in findings.problems):
             error.hint = "write all durations in one way: as numbers, or as 01:34:00"
-        if not error.hint and not source.packing and str(source.path) == source.name:
+        if not error.hint:
             table = PlainTable(layout.delimiter, [column.in_file for column in layout.columns])
             plain = layout.header and b'"' not in source.head
             rest = fine > 0 or findings.full
-            error.hint = mending_command(source.name, findings.problems, table if plain else None, rest=rest)
+            error.hint = mending_command(source, findings.problems, table if plain else None, rest=rest)
         return error
     return InputError(f"{source.name}: cannot be read: {reason.splitlines()[0] if reason else 'unknown reason'}")
 

@@ -42,8 +42,7 @@ def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None 
                 f"line {line}, column {called.get('end', 'end')}", "not within a job's length of its begin", LENGTH
             )
         error = findings.error()
-        if not source.packing and str(source.path) == source.name:
-            error.hint = mending_command(source.name, findings.problems, rest=len(wrong) < table.rows)
+        error.hint = mending_command(source, findings.problems, rest=len(wrong) < table.rows)
         raise error
     draft = Draft(source.name, FORMAT, table.digest, table.sink.numbers("submit"), duration, rows=table.rows)
     draft.repair(STILL_RUNS, open_ends(table.sink, options))
