@@ -16,7 +16,18 @@ from hcloud.readers.workloads.options import WorkloadOptions, with_keys
 from hcloud.readers.workloads.source import STDIN_FILE, STDIN_NAME, UNPACK, TraceFile
 
 _BARE_MEMORY = frozenset(
-    ("mem", "ram", "mem_req", "mem_request", "req_mem", "memory_request", "request_memory", "max_rss", "maxrss")
+    (
+        "mem",
+        "ram",
+        "resource_list_mem",
+        "mem_req",
+        "mem_request",
+        "req_mem",
+        "memory_request",
+        "request_memory",
+        "max_rss",
+        "maxrss",
+    )
 )
 _FLAGS = ("columns", "decimal")
 

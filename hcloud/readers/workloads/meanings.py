@@ -31,9 +31,10 @@ _OF_JOBS = {
     "qos": "qos qos_class",
 }
 _OF_SERIES = {
-    "timestamp": "timestamp time date datetime date_time ts timegenerated period_start interval_start sample_time",
+    "timestamp": "timestamp time clock date datetime date_time ts timegenerated period_start interval_start "
+    "sample_time",
     "name": "name instance host hostname machine vm vm_name instance_id instance_name server node computer series "
-    "metric resource container pod tenant",
+    "metric resource container pod tenant group",
     "value": "value val average avg mean usage utilization utilisation load percentage_cpu cpu cpu_usage cpu_util "
     "cpu_percent cpu_utilization cpu_utilisation cpuutilization cpu_load countervalue",
     "cores": "cores vcpus cpu_cores cores_used used_cores vcpus_used",
@@ -54,7 +55,7 @@ UNITS: Mapping[str, Mapping[str, str]] = {
         "h": "h hr hrs hour hours",
         "d": "day days",
     },
-    "memory": {"B": "b byte bytes", "KiB": "kb kib", "MiB": "mb mib", "GiB": "gb gib", "TiB": "tb tib"},
+    "memory": {"B": "b byte bytes", "KiB": "kb kib ki", "MiB": "mb mib mi", "GiB": "gb gib gi", "TiB": "tb tib ti"},
     "cores": {"milli": "milli millis millicores millicpu m"},
 }
 """What a column's name ends with that says its unit, by our column and the unit."""
@@ -105,7 +106,10 @@ _UNITS = re.compile(r"\s*[\[(](utc|gmt|s|sec|seconds|count|avg|average|mean|max|
 
 
 _PER_NODE = re.compile(r"nodes|node_count|per_(node|task)$")
-_SIZES = re.compile(rf"{_PER_NODE.pattern}|(^|_)n?(v?cpus?|v?cores?|procs|slots|workers)($|_(count|limit|milli))")
+_SIZES = re.compile(
+    rf"{_PER_NODE.pattern}|(^|_)n?(v?cpus?|v?cores?|procs|slots?|workers)"
+    r"($|_(count|limit|milli|ms|seconds|time|hours))"
+)
 _MEMORY = re.compile(r"(^|_)(mem|memory|ram|rss|vmem|maxrss)(_|$)")
 _WORDS = re.compile(r"(?<=[a-z]{2}|In)(?=[A-Z])")
 """Where a word of a name as ``startTime`` begins."""

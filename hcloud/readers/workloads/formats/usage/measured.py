@@ -39,6 +39,7 @@ _ROUNDING = 1e-6
 _SHOWN, _SHOWN_OF_ALL = 5, 10
 _DAY, _ALIKE, _MARKED = 86_400, 12, 2000
 """Ours: so many samples one after the other are not alike in two machines by chance; so many series are marked."""
+_OF_ONE = "if 100 is one vCPU, as docker stats and top have it, divide the values by 100 and say series_value=cores"
 _NAN = "samples that are NaN: no sample"
 _COUNTER = re.compile(
     r"""\b__name__="?(\w+_total)(?![\w:])|(?<![\w:="])(?<!rate\()(\w+_seconds_total)(?![\w:]|(\{[^}]*\})?\[)"""
@@ -88,7 +89,8 @@ class MeasuredSeries:
 @dataclass(slots=True)
 class MeasuredUse:
     """What was read of a file: its series, how many samples or rows, and what was changed or left out, counted;
-    ``findings`` are what is wrong with it so far; ``of_all``: one series is all that is used, and no machine's own."""
+    ``findings`` are what is wrong with it so far; ``of_all``: one series is all that is used, and no machine's own;
+    ``if_twice`` is what to do about times that are there twice."""
 
     source: TraceFile
     format: str
@@ -98,6 +100,7 @@ class MeasuredUse:
     left_out: dict[str, int] = field(default_factory=dict)
     rules: list[Modelled] = field(default_factory=list)
     of_all: bool = False
+    if_twice: str = ""
     findings: Findings = field(init=False)
 
     def __post_init__(self) -> None:
@@ -108,9 +111,13 @@ class MeasuredUse:
         file, found = self.source.name, self._sampled()
         value, rules = self._meaning(found, options)
         note_values(self.findings, found, value)
+        is_fine = not self.findings.problems
+        beyond = value == "percent" and any(series.values.max() > _HIGHEST[value] for series in found)
         _note_twice(self.findings, found)
         if self.findings.problems:
-            raise self.findings.error()
+            error = self.findings.error()
+            error.hint = _OF_ONE if beyond else self.if_twice if is_fine else ""
+            raise error
         grid = _steps(file, found, options)
         if self.of_all:
             refuse_long_gaps(file, found[0].times, grid.step, options)
