@@ -19,7 +19,7 @@ _OF_JOBS = {
     "started_on stime launched_at launch_time execution_start job_start_date",
     "end": "end end_date end_time time_end ended ended_at ended_on end_at finish finish_time finish_date finished "
     "finished_at finished_on completed completed_at completed_on completion_time completion_date stop stop_time "
-    "stopped_at terminated_at",
+    "stopped_at terminated_at deleted deleted_at deletion_time",
     "cores": "cores core cpus cpu vcpus vcpu ncpus num_cpus num_cores n_cpus n_cores ncores cpu_count cpu_cores "
     "processors procs num_processors num_procs nprocs slots required_slots alloc_cpus req_cpus request_cpus "
     "requested_cpus requested_cpu requested_cores allocated_cpus cpu_request cpu_requests entrypoint_num_cpus "
@@ -105,7 +105,10 @@ VALUES = ("value", "cores", "percent", "fraction", "requests")
 _UNITS = re.compile(r"\s*[\[(](utc|gmt|s|sec|seconds|count|avg|average|mean|max|%|h+:mm(:ss)?)[\])]", re.IGNORECASE)
 
 
-_PER_NODE = re.compile(r"nodes|node_count|per_(node|task)$")
+_PER_NODE = re.compile(
+    r"nodes|node_count|per_(node|task)$"
+    r"|^((num_|n_?)?(instances|machines|replicas|tasks|copies)|(instance_|task_)?count|array_size|quantity|qty)$"
+)
 _SIZES = re.compile(
     rf"{_PER_NODE.pattern}|(^|_)n?(v?cpus?|v?cores?|procs|slots?|workers)"
     r"($|_(count|limit|milli|ms|seconds|time|hours))"

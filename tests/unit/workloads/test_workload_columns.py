@@ -16,7 +16,7 @@ from hcloud.errors import InputError, UsageError
 from hcloud.model.workload import Demand, Jobs
 from hcloud.readers.workloads.commands import Advice
 from hcloud.readers.workloads.entry import read_workload
-from hcloud.readers.workloads.formats.jobs.jobs_table import NEVER_RAN, NO_SUBMIT, STILL_RUNS
+from hcloud.readers.workloads.formats.jobs.jobs_table import NEVER_RAN, NO_START, NO_SUBMIT, STILL_RUNS
 from hcloud.readers.workloads.meanings import called_columns
 from hcloud.readers.workloads.options import WorkloadOptions, with_keys
 
@@ -309,6 +309,13 @@ def test_jobs_that_never_began_are_left_out_where_that_is_said(tmp_path: Path, s
     running = jobs(path, "submit=submit,start=start,end=end", open_ends="run")
     assert running.duration.tolist() == [3600, 4800], "b was cancelled before it began, c waits, d still runs"
     assert running.provenance.left_out == {NEVER_RAN: 2}
+
+
+def test_that_a_job_without_a_start_counts_is_said_though_no_other_waited(tmp_path: Path) -> None:
+    path = tmp_path / "jobs.csv"
+    path.write_text("submit,start,end,cores\n0,0,10,1\n0,,100,64\n")
+    found = jobs(path)
+    assert (found.duration.tolist(), found.provenance.repaired) == ([10, 100], {NO_START: 1})
 
 
 def test_a_job_that_began_counts_whose_submission_is_missing(tmp_path: Path) -> None:
@@ -643,6 +650,10 @@ def test_columns_are_known_by_what_schedulers_and_clouds_call_them(tmp_path: Pat
             "submit_time,start_time,end_time,nodes,cpus_per_task",
             "each job takes 1 vCPU (else say cores=NAME), whatever nodes, cpus_per_task say",
         ),
+        ("submit_time,start_time,end_time,ncpus,quantity",
+         "ncpus has the vCPUs of a job on all nodes, whatever quantity say"),
+        ("submit_time,start_time,deleted_at,total_slot_ms,x",
+         "each job takes 1 vCPU (else say cores=NAME), whatever total_slot_ms say"),
         ("submit_time,start_time,end_time,ncpus,num_nodes",
          "ncpus has the vCPUs of a job on all nodes, whatever num_nodes say"),
     ],

@@ -15,10 +15,15 @@ from hcloud.readers.workloads.source import TraceFile
 
 GOOGLE = "TimeSeries ID"
 """The first cell of what Google's Metrics Explorer exports; a column of times."""
+SADF = "# hostname"
+"""The first cell of sysstat's table, with its CPU's number, not its use, below CPU."""
 _OTHER_USE = re.compile(
     r"\b(memory|mem|ram|swap|disk|network|bytes|iops|[mg]hz|idle|iowait|steal|costs?|usd|eur)\b|[$€]", re.IGNORECASE
 )
 _OF_ALL = re.compile(r"total|sum|average|avg|mean|max(imum)?|min(imum)?|median|p\d\d|all")
+_OF_CPUS = re.compile(r"(^|_)v?(cpus?|cores?)(?=_|$)")
+_BOUNDS = re.compile(r"(.*_)?(limits?|capacity|allocatable|available|free|nodes|per_node)")
+"""What CPUs there are, not how many are in use."""
 _PERCENT = re.compile(r"%|\bper ?cent(age)?\b", re.IGNORECASE)
 _CORES = re.compile(r"\bv?(cpus|cores)\b", re.IGNORECASE)
 _PARTS = {"milli": 1e3, "micro": 1e6, "nano": 1e9}
@@ -53,7 +58,7 @@ def is_machines(names: list[str]) -> bool:
     if names[:1] == [GOOGLE]:
         return len(names) > 1
     found = meant(names, SERIES)
-    if "timestamp" not in found or len(names) < 2:
+    if "timestamp" not in found or len(names) < 2 or names[0] == SADF:
         return False
     if any(name in found for name in VALUES):
         return "name" in found or set(names) == set(found.values())
@@ -192,14 +197,15 @@ def _with_units(names: list[str], found: dict[str, str]) -> dict[str, str]:
 
 
 def _is_no_machine(name: str, *, alone: bool) -> bool:
-    """Whether a column holds another use than of CPUs, or the sum or mean of the columns beside it."""
-    return _is_another_use(name, alone=alone) or _OTHER_USE.search(_words(name)) is not None
+    """Whether a column holds another use than of CPUs, what there is, or the sum or mean of the columns beside it."""
+    bound = not alone and _BOUNDS.fullmatch(_OF_CPUS.sub("", plain(name))) is not None
+    return bound or _is_another_use(name, alone=alone) or _OTHER_USE.search(_words(name)) is not None
 
 
 def _is_another_use(name: str, *, alone: bool) -> bool:
     """Whether the whole name says so: no machine is called that."""
-    of_all = not alone and _OF_ALL.fullmatch(plain(name)) is not None
-    return not name or of_all or not _OTHER_USE.sub("", _words(plain(name))).strip()
+    rest = "" if alone else _OF_CPUS.sub("", plain(name)).strip("_")
+    return not name or _OF_ALL.fullmatch(rest) is not None or not _OTHER_USE.sub("", _words(plain(name))).strip()
 
 
 def _unit(names: list[str]) -> str:
