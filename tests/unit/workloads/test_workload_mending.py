@@ -95,8 +95,22 @@ def test_good_cells_beside_a_bad_one_are_judged_once(tmp_path: Path) -> None:
 
 def test_commas_between_thousands_are_not_taken_for_decimals_without_a_word(tmp_path: Path) -> None:
     path = tmp_path / "jobs.csv"
-    path.write_text('submit,duration\n0,"1,234"\n')
+    path.write_text('submit,duration\n0,"1,234"\n1,"1,234,567"\n')
+    told = "if its commas stand before decimals (take those between thousands out: "
+    hint = hint_of(path)
+    assert hint.startswith(told)
+    subprocess.run(["bash", "-c", hint.removeprefix(told).partition("), read it")[0]], cwd=tmp_path, check=True)
+    found = read_workload(tmp_path / "mended.csv")
+    assert isinstance(found, Jobs)
+    assert found.duration.tolist() == [1234, 1234567]
+    path.write_text("submit;duration\n0;1,234\n")
     assert hint_of(path).startswith("if its commas stand before decimals (take those between thousands out), read it")
+
+
+def test_times_without_a_year_are_met_with_what_prints_it(tmp_path: Path) -> None:
+    path = tmp_path / "jobs.csv"
+    path.write_text("submit,duration\nNov  1 10:00,5\nNov  1 11:00 L,5\n")
+    assert hint_of(path).startswith("print times with their year (of LSF: LSB_DISPLAY_YEAR=Y)")
 
 
 def test_a_column_that_is_there_twice_is_refused_where_it_is_read_alone(tmp_path: Path) -> None:
