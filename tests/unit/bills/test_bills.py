@@ -582,6 +582,12 @@ def test_covered_use_of_focus_without_the_name_of_its_commitment_is_held(tmp_pat
     ("text", "what", "export"),
     [
         ('"Service","S3($)","Total costs($)"\n"Service total","90.1","90.1"\n', "AWS Cost Explorer", "CUR 2.0, hourly"),
+        (
+            '"Instance type","m5.large(Hrs)","Total usage(Hrs)"\n"2026-10-01","24","24"\n',
+            "AWS Cost Explorer",
+            "CUR 2.0",
+        ),
+        ('"Usage type","EBS(GB)","Total usage"\n"2026-10-01","24","24"\n', "AWS Cost Explorer", "CUR 2.0, hourly"),
         ("UsageDate,ServiceName,Cost,CostUSD,Currency\n2026-10-01,Storage,1,1,USD\n", "cost analysis", "amortized"),
         ('"Service description","Unrounded subtotal ($)"\n"Compute Engine","1"\n', "Google's", "detailed usage cost"),
     ],
@@ -590,7 +596,9 @@ def test_a_table_of_a_console_is_refused_with_what_to_export(text: str, what: st
     """A download of Cost Explorer was taken for a table of jobs without its columns."""
     path = tmp_path / "costs.csv"
     path.write_text(text)
-    for refused in (read_bill, is_bill):
+    for refused, named in ((read_bill, path), (is_bill, path), (read_bill, tmp_path), (is_bill, tmp_path)):
         with pytest.raises(InputError, match=what) as error:
-            refused(path)
+            refused(named)
         assert export in error.value.hint
+    (tmp_path / "web.csv").write_text("timestamp,cpu\n2026-10-01T00:00:00Z,1\n")
+    assert is_bill(tmp_path) is None
