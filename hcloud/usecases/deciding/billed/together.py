@@ -15,6 +15,7 @@ from hcloud.model.catalog import Offer, OfferKey, PurchaseOption
 from hcloud.planning.billed.better import better, left_out
 from hcloud.planning.billed.estate import BilledEstate, EstateKind, EstatePool, KindPurchase, Term, term_of
 from hcloud.planning.billed.floating import HeldPool
+from hcloud.planning.billed.held import sold_at
 from hcloud.planning.billed.kinds import KindUse, MachineKind
 from hcloud.planning.decide import ComparedFleets
 from hcloud.planning.fleets.evaluate import fill
@@ -213,8 +214,8 @@ def _dollars(pool: HeldPool, steps: int, seconds: int) -> Floats:
 
 
 def _rate(pools: Sequence[HeldPool], use: KindUse, kind: EstateKind, book: PriceBook, term: Term) -> float:
-    """Dollars an hour of a machine of a kind: by what the bill covered of it, else by the book where the bill says term
-    and payment, else at the mean discount of the commitment. 0 where it does not cover it."""
+    """Dollars an hour of a machine of a kind: by what the bill covered of it, else by the book where the bill says its
+    term, else at the mean discount of the commitment. 0 where it does not cover it."""
     known = [p for p in pools if use.kind in p.known]
     fitting = [p for p in pools if use.kind in p.rates]
     sold = None if known else _sold(use, kind, book, term)
@@ -228,10 +229,10 @@ def _rate(pools: Sequence[HeldPool], use: KindUse, kind: EstateKind, book: Price
 def _sold(use: KindUse, kind: EstateKind, book: PriceBook, term: Term) -> Offer | None:
     """The same commitment as it is sold today."""
     _, option, years, payment = term
-    if years is None or payment is None:
+    if years is None:
         return None
     on_demand = _on_demand(use) if kind.candidate is None else kind.candidate.on_demand.key
-    return book.offers.get(replace(on_demand, option=option, term_years=years, payment=payment))
+    return sold_at(book.offers, replace(on_demand, option=option, term_years=years), payment)
 
 
 def _machines_of(use: KindUse, kind: EstateKind) -> float:
