@@ -60,6 +60,12 @@ class KindPlan:
         return self.paid if self.plan is None else self.plan.after.monthly
 
     @property
+    def floating(self) -> Decimal:
+        """What ``after`` is more than the lines of the plan: these divide commitments that cover several kinds in fixed
+        shares, while the cloud moves them by the hour (less here, where those of other kinds cover it too)."""
+        return Decimal(0) if self.plan is None else self.after - self.plan.after.monthly
+
+    @property
     def purchases(self) -> tuple[MixLine, ...]:
         """What it would buy."""
         return () if self.plan is None else self.plan.purchases

@@ -67,6 +67,7 @@ class _Kind(Part):
     book_monthly: Annotated[Cents | None, From("at_book")]
     now_monthly: Annotated[Cents, From("now")]
     plan_monthly: Annotated[Cents, From("after")]
+    floating_monthly: Annotated[Cents, From("floating")]
     upfront: Cents
     more_at_worst_monthly: Annotated[Cents | None, From("more_at_worst")]
     mix: Annotated[list[_Line], From(lambda of: () if of.plan is None else of.plan.mix)]

@@ -231,6 +231,10 @@ def test_what_is_saved_beside_a_plan_that_floats_is_what_every_hour_in_the_order
     after = in_the_order_of_aws(run, floats, bought) + paid
     assert float(made.now) == pytest.approx((before + dollars * 8760) / 12, rel=1e-4)
     assert float(made.now - made.after) == pytest.approx((before - after) / 12, abs=0.5)
+    for kind in made.kinds:
+        of_lines = sum(line.monthly for line in kind.plan.mix) if kind.plan else 0
+        assert float(kind.after) == pytest.approx(float(of_lines + kind.floating), abs=0.03)
+    assert any(kind.floating for kind in made.kinds)
     assert made.after <= made.now
     for name, vcpus in ((name, more) for name in bought for more in (-2.0, 2.0)):
         each = sum(float(line.total) for n, line in own if n == name) / bought[name]  # dollars of a vCPU
