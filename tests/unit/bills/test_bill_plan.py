@@ -721,6 +721,29 @@ def test_the_sum_is_the_sum_of_its_kinds() -> None:
     assert sum(p.hourly for p in made.purchases) == bought
 
 
+def test_a_savings_plan_of_a_family_is_bought_for_its_systems_together() -> None:
+    """It covers Linux by day and Windows by night, and was bought for each alone: 2.5 % more. What it costs is what
+    every hour says, the system with the highest percentage saved first."""
+    linux, windows = 20 + 10 * DAY, 8 - 8 * DAY
+    made = planned(bill(used("m5.xlarge", linux), used("m5.xlarge", windows, os="windows")))
+    lines = [line for kind in made.kinds for line in kind.purchases]
+    assert {line.option for line in lines} == {PurchaseOption.INSTANCE_SAVINGS_PLAN}
+    place = AWS, "us-east-1", "m5.xlarge"
+    terms = (PurchaseOption.ON_DEMAND, 0, Payment.NONE), (PurchaseOption.INSTANCE_SAVINGS_PLAN, 1, Payment.ALL)
+    (listed, plan), (of_windows, plan_of_windows) = (
+        [float(BOOK.offers[OfferKey(*place, *term, os=os)].effective_hourly) for term in terms]
+        for os in ("linux", "windows")
+    )
+
+    def cost(hourly: float) -> float:
+        first = np.minimum(linux, hourly / plan)
+        then = np.minimum(windows, (hourly - first * plan) / plan_of_windows)
+        return float(((linux - first) * listed + (windows - then) * of_windows + hourly).mean() * 730)
+
+    assert float(made.after) == pytest.approx(cost(sum(float(line.hourly) for line in lines)), rel=1e-3)
+    assert float(made.after) <= min(map(cost, np.linspace(0, 8, 801))) * 1.001
+
+
 class Heard:
     """What a screen is told, in order."""
 
