@@ -496,6 +496,20 @@ def test_machines_are_ended_together_and_one_that_is_refused_keeps_none_alive(mo
     )
 
 
+def test_what_does_not_end_is_told_of_beside_one_that_is_protected() -> None:
+    """While one machine is kept nobody waits for the others, and that they still stood was never told."""
+    there = MemoryCloud("aws", FaultPlan(end_delay=1e6), FakeClock(0.0, 0.0))
+    made, waits = Machines(there, there.clock, WaitLimits(), Rhythm().settled), WaitLimits()
+    orders = [ordered(there, number) for number in range(2)]
+    for record, order in orders:
+        record.id = made.launch(order).id
+    going = [record for record, _ in orders]
+    there.ledger.machines[going[0].id].tags[PROTECTED_TAG] = "yes"
+    assert made.end(going, 1.0)[1] is None
+    there.clock.advance(waits.ended)
+    assert "asked to terminate, but still listed" in str(made.end(going, 1.0)[1])
+
+
 def test_a_machine_that_its_cloud_knows_from_now_on_is_asked_to_end_and_a_copy_that_is_refused_hides_none(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
