@@ -52,9 +52,11 @@ class Machines:
         self._cloud, self._clock, self._waits, self._settled, self._stop = cloud, clock, waits, settled, stop
         self._asked: dict[str, datetime] = {}
         self._agreed: dict[str, float] = {}
+        self._ordered: dict[str, float] = {}
 
     def launch(self, order: Launch) -> Machine:
         """The machine of an order, made now or before. Raises what the cloud says where there is none."""
+        self._ordered.setdefault(order.key, self._clock.passed())
         return self._cloud.launch(order).machines[0]
 
     def made_before(self, machine: MachineRecord, order: Launch, now: float) -> Machine | None:
@@ -165,7 +167,10 @@ class Machines:
         return found | ({m.id: m for m in self._cloud.look(missing)} if missing else {})
 
     def _is_new(self, machine: MachineRecord, now: float) -> bool:
-        return now - (machine.ordered_at or 0.0) < self._settled
+        """By the time that has passed since this process ordered it, or was asked first: a clock may be set forward."""
+        passed = self._clock.passed()
+        since = self._ordered.setdefault(machine.key, passed - now + (machine.ordered_at or 0.0))
+        return passed - since < self._settled
 
     def end_strays(self, ids: Sequence[str]) -> None:
         """Ask for the end of machines that bear our lineage and that nothing in the journal wants."""

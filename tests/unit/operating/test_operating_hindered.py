@@ -154,6 +154,17 @@ def test_a_machine_that_takes_long_to_end_is_charged_until_its_end_was_asked_for
     assert rental.end == pytest.approx(machine.asked_to_end, abs=1.0)
 
 
+def test_a_clock_that_is_set_forward_loses_no_machine_that_is_not_listed_yet(tmp_path: Path) -> None:
+    """It counted as ended: its job began anew on another one while it ran on."""
+    world = World.of(tmp_path / "j", [job("a", 8, 200)], "OdF", 0, plan=FaultPlan(visibility_delay=60.0))
+    world.rhythm = replace(world.rhythm, settled=Rhythm().settled)
+    loop = world.run(until=lambda loop: bool(world.engine.ran))
+    loop.desk.parts.clock = loop.desk.parts.machines._clock = SkewedClock(world.cloud.clock, 3600.0)
+    world.run()
+    world.check(completed=1)
+    assert len(world.launched()) == 1
+
+
 def test_a_clock_ahead_of_its_clouds_gives_up_no_machine(tmp_path: Path) -> None:
     """Each was given up as not ready for jobs in time as soon as it was there, and another followed."""
     world = World.of(tmp_path / "j", [job("a", seconds=5.0)], "OdM", 0)
