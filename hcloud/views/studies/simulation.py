@@ -16,7 +16,7 @@ from hcloud.sim.outcomes.comparison import (
     dollars_per_hour,
     kept_qos,
 )
-from hcloud.sim.outcomes.interval import Interval
+from hcloud.sim.outcomes.interval import ENDS_THERE, Interval
 from hcloud.sim.outcomes.measure import Distribution, Measures, RunFaults
 from hcloud.sim.setup.clustered.clusters import OWN
 from hcloud.sim.setup.shop import cloud_words
@@ -77,8 +77,9 @@ def show_comparison(comparison: StrategyComparison, terminal: Terminal, loads: S
     ]
     lines += own_lines(comparison)
     names = ("", *(c.name for c in comparison.strategies))
-    rows = [[label, *(_with_half(c.interval(f), d) for c in comparison.strategies)] for label, f, d in lines]
-    rows = _with_figures(rows)
+    found = [(label, [c.interval(f) for c in comparison.strategies], d) for label, f, d in lines]
+    cut = any(i.is_cut(_most(label)) for label, intervals, _ in found for i in intervals)
+    rows = _with_figures([[label, *(_with_half(i, d) for i in intervals)] for label, intervals, d in found])
     rows.insert(0, ["reserved", *(f"{c.runs[0].pool}" for c in comparison.strategies)])
     if any(c.refused_work for c in comparison.strategies):
         rows.append(["work left out, %", *(f"{100 * c.refused_work:.1f}" for c in comparison.strategies)])
@@ -96,6 +97,7 @@ def show_comparison(comparison: StrategyComparison, terminal: Terminal, loads: S
     about = (
         f"mean ± half of the 95% interval over {len(comparison.seeds)} seeds" if several else "one seed: no interval"
     )
+    about += f"; {ENDS_THERE}" if cut else ""
     among = " at the same load" if len(loads) > 1 else ""
     terminal.show(point(f"{about}; Pareto-optimal: no other strategy{among} is both cheaper and better"))
     if NEARLY in front:
@@ -113,6 +115,11 @@ def show_comparison(comparison: StrategyComparison, terminal: Terminal, loads: S
     _notes(comparison, terminal)
     if (said := _sized_sentence(comparison)) is not None:
         terminal.show("", said)
+
+
+def _most(label: str) -> float:
+    """The most that a figure can be."""
+    return 100.0 if label.endswith("%") else math.inf
 
 
 def _with_figures(rows: Sequence[list[str]]) -> list[list[str]]:
