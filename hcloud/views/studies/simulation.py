@@ -66,8 +66,9 @@ def show_comparison(comparison: StrategyComparison, terminal: Terminal, loads: S
     """The figures that decide between strategies, with intervals over the seeds. At several ``loads`` no strategy is
     the best of all: they did different work."""
     terminal.show(_headline(comparison), "")
+    runs = [run for c in comparison.strategies for run in c.runs]
     lines: list[Line] = [
-        ("$ an hour", dollars_per_hour, 2),
+        ("$ an hour", dollars_per_hour, 2 if any(map(_is_a_dime, map(dollars_per_hour, runs))) else 4),
         ("kept 95%, %", lambda m: 100 * kept_qos(m), 1),
         ("batch mean, %", lambda m: 100 * m.service.batch.mean, 1),
         ("batch p5, %", lambda m: 100 * m.service.batch.p5, 1),
@@ -248,8 +249,8 @@ def _sections(together: list[Row], *, short: bool) -> Iterator[tuple[str, list[R
         ("reserved", lambda m: _cents(m.cost.reserved)),
         ("reserved, unused", lambda m: _cents(m.cost.unused)),
         ("rented", lambda m: _cents(m.cost.rented)),
-        ("per hour of work", lambda m: _cents(m.cost.per_ideal_hour)),
-        ("per hour of the run", lambda m: _cents(m.cost.per_hour)),
+        ("per hour of work", lambda m: _hourly(m.cost.per_ideal_hour)),
+        ("per hour of the run", lambda m: _hourly(m.cost.per_hour)),
         *((f"{counted(weeks, 'week')}, prepaid", _after(weeks)) for weeks in (() if short else WEEKS)),
     ]
     yield "dollars", money
@@ -270,6 +271,15 @@ def _cents(dollars: Decimal) -> str:
     return format_figure(dollars, 2)
 
 
+def _hourly(dollars: Decimal) -> str:
+    return format_figure(dollars, 2 if _is_a_dime(dollars) else 4)
+
+
+def _is_a_dime(dollars: float | Decimal) -> bool:
+    """Whether cents are enough to tell rates apart."""
+    return dollars >= 0.1 or not dollars
+
+
 def _plain(value: float, digits: int) -> str:
     return _NONE if math.isnan(value) else f"{value:,.{digits}f}"
 
@@ -285,7 +295,7 @@ def _sparkline(run: Simulated, name: str, width: int) -> str:
     """Instances over time: reserved and rented together."""
     counts = [run.timeline.reserved + sum(float(c[i]) for c in run.timeline.rented.values()) for i in _indices(run)]
     top = max(counts, default=0.0)
-    label, tail = f"{name:<3} ", f" {top:,.0f} instances at most"
+    label, tail = f"{name:<3} ", f" {counted(round(top), 'instance')} at most"
     room = max(width - len(label) - len(tail), 10)
     picked = [max(_slice(counts, i, room), default=0.0) for i in range(min(room, len(counts)))]
     bars = "".join(_BARS[math.ceil(c / top * 8)] if top else " " for c in picked)

@@ -186,6 +186,6 @@ def _course(compared: ComparedStrategy) -> Panel:
     ]
     said = (
         f"At most {max(own):,.0f} vCPUs of the reserve are in use and {max(rented):,.0f} rented;"
-        f" the queue holds {max(float(q) for q in line.queue):,.0f} jobs at most."
+        f" the queue holds {counted(round(max(map(float, line.queue))), 'job')} at most."
     )
     return Panel(compared.name, "areas", f"{unit} since the start", "vCPUs", marks, said)
