@@ -251,6 +251,7 @@ def test_two_sweeps_do_not_share_a_folder(tmp_path: Path) -> None:
         (("--vary", "limits.hard=0.1", "--strategy", "HM"), "must lie from soft_floor"),
         (("--vary", "strategy=HF,HM", "-s", "HC"), "--strategy and --vary strategy=... say the same"),
         (("--vary", "seed=1,2", "--seeds", "3"), "--seeds and --vary seed=... say the same"),
+        (("--vary", "seed=1,2", "--seed", "3"), "--seed and --vary seed=... say the same"),
         (("--vary", "pool=1000000"), "100000"),
         (("--vary", "pool=3", "--scheduler", "tcp://127.0.0.1:1"), "--scheduler goes with --engine dask"),
         (("--vary", "pool=3", "--picture", "a.gif"), "the file name must end in"),
