@@ -10,6 +10,7 @@ from pathlib import Path
 from hcloud.model.measured.app import MachineShare
 from hcloud.profiling import cage as cages
 from hcloud.profiling.bench import Stand
+from hcloud.profiling.budget import TimeBudget
 from hcloud.profiling.cage import GIB, Cage, Hierarchy
 from hcloud.profiling.guard import Guard
 from hcloud.profiling.injectors import Injector, Stressor, StressorContext
@@ -36,6 +37,7 @@ class Arena:
     load_cage: Cage
     layout: CoreLayout
     shape: MachineShare
+    clock: TimeBudget | None = None
 
     @classmethod
     def open(cls, guard: Guard, cores: tuple[int, ...], shape: MachineShare, hierarchy: Hierarchy) -> Arena:
@@ -70,12 +72,13 @@ class Arena:
         cage.keep_to(cores)
         nice = 0 if self.hierarchy.has("cpu") else _LEAST_PRIORITY
         place = ProcessPlacement(cage, cores, nice, network)
-        return Injector(self.guard, stressor, StressorContext(cage, place, len(cores), max(footprint, 0)))
+        return Injector(self.guard, stressor, StressorContext(cage, place, len(cores), max(footprint, 0), self.clock))
 
     def victim(self, resource: str, *, network: str = "", footprint: int = 0) -> Injector:
         """A built-in program that needs one resource, where the application would run."""
         place = replace(self.stand(network).app, cores=self.layout.app[:1])
-        return Injector(self.guard, Stressor(resource, "built-in"), StressorContext(self.app_cage, place, 1, footprint))
+        ground = StressorContext(self.app_cage, place, 1, footprint, self.clock)
+        return Injector(self.guard, Stressor(resource, "built-in"), ground)
 
     def private_network(self) -> str:
         """The handle of a network of its own with a limited loopback; TrialError where that is not permitted."""

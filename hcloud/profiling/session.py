@@ -97,6 +97,7 @@ class ProfilingSession:
         clock = TimeBudget.start(limits.total_seconds, limits.run_seconds)
         with Guard() as guard:
             arena = Arena.open(guard, cores, self.app.shape, self.hierarchy)
+            arena.clock = clock
             self._describe()
             _ProbedRun(self, arena, clock, cores).all(advance)
 
@@ -229,7 +230,7 @@ class _ProbedRun:
         except OutOfTimeError:
             self.session.notes.append(f"{resource}: not measured, the time was used up")
         except TrialError as error:
-            self.session.unmeasurable[resource] = f"{self.session.app.command[0]} gave no baseline for it: {error}"
+            self.session.unmeasurable[resource] = str(error)
         else:
             self.session.keep(resource, finding, scores)
 
