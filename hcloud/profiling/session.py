@@ -28,6 +28,7 @@ from hcloud.units import counted_vcpus
 NARROW = 0.03  # ours: repeat until the interval is within 3 % of the mean
 MOST_REPEATS = 6  # ours
 MOST_NOISE = 0.25  # ours: beyond, "never lost" would say nothing
+FULL_LOAD = 0.8  # ours: of its vCPUs; who uses less under load may serve more
 BASELINE_SHARE = 4  # ours: at most a fourth of the time for shapes and baselines
 MEMORY_PER_VCPU = 4 << 30  # ours: what general-purpose types of all three clouds have, where no shape says how much
 MOST_MEMORY = 16 << 30  # ours: more takes long to fill
@@ -200,6 +201,10 @@ class _ProbedRun:
         if shape == self.session.app.shape:
             self.session.noise = drift([r.figure for r in found.readings])
         command = " ".join(self.session.app.command)
+        if limit := limit_of_load(self.session.app, shape, found):
+            self.session.notes.append(limit)
+            if shape != self.session.app.shape:
+                return  # as much as on fewer vCPUs would say that those are enough
         self.session.record(Aspect.SCALE_UP, size_name(shape), self._measured(found, command[:200]))
 
     def _warm(self, bench: Bench, clock: TimeBudget) -> None:
@@ -299,6 +304,24 @@ class _ProbedRun:
         limit = shared_memory(self.session.app.shape.vcpus, peak, place.free_memory())
         self.session.notes.append(f"memcap: {limit / GIB:.2f} GiB shared by both sides")
         return limit
+
+
+def limit_of_load(app: App, shape: MachineShare, found: PerformanceEstimate) -> str:
+    """That a service may serve more than the load on it asked for; "" where it was at its limit, or its figure is no
+    rate."""
+    if app.kind is not JobKind.SERVICE or not app.measure.metric.rising:
+        return ""
+    used = [r.used_vcpus for r in found.readings if r.used_vcpus is not None]
+    if used and max(used) >= FULL_LOAD * shape.vcpus:
+        return ""
+    said = f"it used {max(used):.2g} vCPU" if used else "the CPU time it used is not counted here"
+    figure = f"{found.mean:.4g} {app.measure.metric.unit} under this load"
+    if shape != app.shape:
+        return f"not measured with {counted_vcpus(shape.vcpus)}: {said}, so {figure} may be the limit of the load"
+    return (
+        f"not known how much {counted_vcpus(shape.vcpus)} can serve: {said}, so {figure} may be the limit of the load;"
+        " more connections, or a load on vCPUs of its own, would tell"
+    )
 
 
 def shared_memory(vcpus: float, peak: int, free: int) -> int:
