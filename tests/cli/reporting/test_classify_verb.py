@@ -335,6 +335,8 @@ def test_a_plan_buys_what_the_profiles_say_is_needed(
     assert "41 jobs of the workload have no profile: as requested: etl" in needed["warnings"]
     sized = "flat is sized by its profile, not as asked for: 10 from 8 to 2 vCPU (measured)"
     assert any(warning.startswith(sized) for warning in needed["warnings"])
+    kept = "profiled, and sized as asked for: steep (no smaller size surely keeps 95% of the performance)"
+    assert kept in needed["warnings"]
     assert run(["explain", str(target), "--full"]) == 0
     told = " ".join(capsys.readouterr().out.split())
     assert "profiles.folder flat 10 from 8 to 2 vCPU (measured)" in told
