@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import time
 from dataclasses import dataclass, replace
@@ -23,6 +24,7 @@ _NETWORK = (
     " && echo ready && exec sleep 2147483"
 )
 _NETWORK_PATIENCE = 5.0
+_FREED_PATIENCE = 10.0  # ours: a busy machine takes seconds to free some hundred MiB
 _LEAST_PRIORITY = 5  # without a CPU quota stressors give way a little
 
 
@@ -97,7 +99,17 @@ class Arena:
         return str(Path(f"/proc/{holder.process.pid}/ns/net"))
 
     def limit_together(self, amount: int | None) -> None:
-        """Let application and stressors share so much memory; TrialError where memory cannot be limited."""
+        """Let application and stressors share so much memory; TrialError where memory cannot be limited. Programs that
+        were just ended may still hold theirs, and the kernel takes no limit below what is held."""
         if not self.hierarchy.has("memory"):
             raise TrialError("no control group for memory can be made here")
-        self.group.set_memory(amount)
+        until = time.monotonic() + _FREED_PATIENCE
+        while True:
+            try:
+                return self.group.set_memory(amount)
+            except OSError as error:
+                if error.errno != errno.EBUSY or time.monotonic() > until:
+                    raise TrialError(f"memory cannot be limited here: {error}") from error
+            if self.clock is not None:
+                self.clock.patience()
+            time.sleep(0.05)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -9,9 +10,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from hcloud.model.measured.app import App
+from hcloud.model.measured.app import App, MachineShare
 from hcloud.model.workload import JobKind
-from hcloud.profiling import bench
+from hcloud.profiling import bench, place
+from hcloud.profiling.arena import Arena
 from hcloud.profiling.budget import OutOfTimeError, TimeBudget
 from hcloud.profiling.cage import Cage, Hierarchy
 from hcloud.profiling.injectors import Injector, Stressor, StressorContext
@@ -37,6 +39,32 @@ def test_a_comma_is_no_decimal_point() -> None:
     with pytest.raises(TrialError, match="printed '12,5'") as refused:
         bench.last_number("rate 12,5", "rate (.+)", ("app",))
     assert "decimal point" in refused.value.hint
+
+
+class StillHeld:
+    """A control group whose programs are ended and free their memory after some looks."""
+
+    def __init__(self, looks: int) -> None:
+        self.looks = looks
+
+    def set_memory(self, amount: int | None) -> None:
+        if self.looks:
+            self.looks -= 1
+            raise OSError(errno.EBUSY, "Device or resource busy")
+
+
+def test_memory_is_limited_once_ended_programs_freed_theirs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run over several resources ended with "device or resource busy" and lost all of it: a stressor that was killed
+    still held 330 MiB when 192 MiB became the limit."""
+    group = StillHeld(looks=2)
+    there = Hierarchy(1, {"memory": Path("/")})
+    arena = Arena(None, there, group, group, group, place.layout((0,), 1), MachineShare())  # type: ignore[arg-type]
+    arena.limit_together(1 << 20)
+    assert group.looks == 0
+    monkeypatch.setattr("hcloud.profiling.arena._FREED_PATIENCE", 0.0)
+    group.looks = 1 << 30
+    with pytest.raises(TrialError, match="memory cannot be limited here"):
+        arena.limit_together(1 << 20)
 
 
 def test_the_start_of_a_stressor_ends_with_the_time_and_what_presses_goes_on(tmp_path: Path) -> None:
