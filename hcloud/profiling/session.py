@@ -131,6 +131,13 @@ class ProfilingSession:
         elif scores.app is not None:
             self.notes.append(f"{resource}: not known what it causes, the time was used up")
 
+    def lack(self, resource: str, finding: ResourceFinding) -> None:
+        """Remember why there is no score: this machine cannot tell, or it was too restless to."""
+        if finding.noise > MOST_NOISE:
+            self.notes.append(f"{resource}: not measured, this machine was too restless: {finding.why}")
+        else:
+            self.unmeasurable[resource] = finding.why
+
     def _score(self, found: Crossing, source: str) -> Measured:
         return Measured(found.value, found.low, found.high, found.samples, now(), self.machine, source)
 
@@ -228,7 +235,7 @@ class _ProbedRun:
                 findings[resource] = selfcheck.check(self.arena, resource, clock=self.clock)
             finding = findings[resource]
             if finding.mode is None or finding.stressor is None:
-                self.session.unmeasurable[resource] = finding.why
+                self.session.lack(resource, finding)
                 return
             self.session.notes.append(f"{resource}: {finding.why}")
             scores = self._scores(finding, clock)

@@ -204,6 +204,15 @@ def test_what_is_less_sure_of_a_score_is_noted() -> None:
     assert not any("disk: tolerated is" in note for note in session.notes)
 
 
+def test_a_restless_machine_is_not_one_that_cannot_tell() -> None:
+    """Beside others a victim lost "no more than 100% (noise 185%)", and the memory was never asked for again."""
+    session = ProfilingSession(BATCH, ("memcap", "l1i"))
+    session.lack("memcap", ResourceFinding("memcap", None, None, "a victim lost 100% (noise 185%)", 1.85))
+    session.lack("l1i", ResourceFinding("l1i", None, None, "a victim lost 1% (noise 2%)", 0.02))
+    assert session.notes == ["memcap: not measured, this machine was too restless: a victim lost 100% (noise 185%)"]
+    assert list(session.unmeasurable) == ["l1i"]
+
+
 def test_what_the_clock_ended_was_not_too_slow(monkeypatch: pytest.MonkeyPatch) -> None:
     bench = Hangs(Known("cpu", loses_from=0.0), 0.0)
     with pytest.raises(TooSlowError):
