@@ -243,6 +243,8 @@ class _ProbedRun:
             self.session.notes.append(f"{resource}: not measured, the time was used up")
         except TrialError as error:
             self.session.unmeasurable[resource] = str(error)
+        except OSError as error:  # of a control group or a file; what was measured until now is not lost for it
+            self.session.notes.append(f"{resource}: not measured: {error}")
         else:
             self.session.keep(resource, finding, scores)
 

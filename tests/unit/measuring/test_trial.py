@@ -30,7 +30,7 @@ from hcloud.profiling.injectors import Injector, Stressor, StressorContext, Work
 from hcloud.profiling.place import ProcessPlacement, TooSlowError, TrialError
 from hcloud.profiling.ramp import Crossing
 from hcloud.profiling.selfcheck import IsolationMode, ResourceFinding, Response
-from hcloud.profiling.session import ProfilingSession, less_sure, limit_of_load
+from hcloud.profiling.session import ProfilingSession, _ProbedRun, less_sure, limit_of_load
 from hcloud.profiling.trial import PerformanceEstimate, Scores, Trial, level, timed
 
 
@@ -211,6 +211,17 @@ def test_a_restless_machine_is_not_one_that_cannot_tell() -> None:
     session.lack("l1i", ResourceFinding("l1i", None, None, "a victim lost 1% (noise 2%)", 0.02))
     assert session.notes == ["memcap: not measured, this machine was too restless: a victim lost 100% (noise 185%)"]
     assert list(session.unmeasurable) == ["l1i"]
+
+
+def test_what_the_system_refuses_costs_one_resource_and_not_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, clock: TimeBudget) -> ResourceFinding:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(selfcheck, "check", refuse)
+    session = ProfilingSession(BATCH, ("disk",))
+    run = _ProbedRun(session, None, TimeBudget.start(60.0, 60.0), (0,))  # type: ignore[arg-type]
+    run._resource("disk", 1)
+    assert session.notes == ["disk: not measured: [Errno 28] No space left on device"]
 
 
 def test_what_the_clock_ended_was_not_too_slow(monkeypatch: pytest.MonkeyPatch) -> None:
