@@ -32,20 +32,21 @@ def temporary_folder() -> Iterator[Path]:
 
 @contextmanager
 def heard_ends(heard_by: Callable[[int, FrameType | None], object] | None = None) -> Iterator[None]:
-    """Meanwhile what ends the process removes the folders that are there, or is heard by somebody else. Not around
-    compiled code in the main thread, where Python hears nothing until it is over; a process that was told to ignore
-    such a signal still does."""
+    """Meanwhile what ends the process removes the folders that are there; or somebody else hears that, and Ctrl-C. Not
+    around compiled code in the main thread, where Python hears nothing until it is over; a process that was told to
+    ignore such a signal still does."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    heard = [number for number in _ENDING if signal.getsignal(number) is signal.SIG_DFL]
+    before = {number: signal.getsignal(number) for number in (*_ENDING, *((signal.SIGINT,) if heard_by else ()))}
+    heard = {n: usual for n, usual in before.items() if usual in (signal.SIG_DFL, signal.default_int_handler)}
     for number in heard:
         signal.signal(number, heard_by or _end_without_leavings)
     try:
         yield
     finally:
-        for number in heard:
-            signal.signal(number, signal.SIG_DFL)
+        for number, usual in heard.items():
+            signal.signal(number, usual)
 
 
 def remove_folders() -> None:

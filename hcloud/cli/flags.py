@@ -74,7 +74,7 @@ CloudModel = Annotated[
 ]
 Pool = Annotated[
     int | None,
-    typer.Option(min=1, max=1_000_000, help="Number of reserved servers (default: each strategy's own rule)."),
+    typer.Option(min=1, max=100_000, help="Number of reserved servers (default: each strategy's own rule)."),
 ]
 PriceRatio = Annotated[
     float | None, typer.Option(help="On-demand price divided by reserved price (default: from the price book).")

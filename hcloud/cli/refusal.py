@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from hcloud.errors import FileError, HcloudError, Problem, UsageError
+from hcloud.errors import CLOSE, FileError, HcloudError, Problem, UsageError
 from hcloud.model.json_text import written
 from hcloud.model.must_be import must_be
 from hcloud.units import harmless
@@ -85,16 +85,33 @@ def refusal_of(error: Exception) -> ErrorScreen:
 
 
 def _of_typer(error: Any) -> ErrorScreen:
+    name = str(getattr(error, "option_name", "")).lstrip("-")  # the dashes of all are alike
     if found := getattr(error, "possibilities", None):
-        name = str(getattr(error, "option_name", "")).lstrip("-")  # the dashes of all are alike
         close = get_close_matches(name, [one.lstrip("-") for one in found]) if name else found
         told = f". Did you mean {' or '.join(one for one in found if one.lstrip('-') in close)}?" if close else ""
-        vars(error).update(message=f"{error}{told}", possibilities=None)
+        vars(error).update(message=f"{error}{told or _as_key(name, error)}", possibilities=None)
+    elif name:
+        vars(error).update(message=f"{error}{_as_key(name, error)}")
     if checked := getattr(error.__cause__, "errors", None):
         vars(error).update(message=_of_value(checked()[0]))
     context = getattr(error, "ctx", None)
     hint = f"{context.command_path} --help" if context is not None else ""
     return ErrorScreen([error.format_message()], hint, USAGE_EXIT, shown=error)
+
+
+def _as_key(option: str, error: Any) -> str:
+    """The key of the configuration that may be meant by an option that is none, where the verb reads one."""
+    context = getattr(error, "ctx", None)
+    if not hasattr(error, "possibilities") or context is None or all(p.name != "file" for p in context.command.params):
+        return ""
+    from hcloud.readers.configuration.config import Config, MarketSection
+
+    sections = {name: type(section) for name, section in Config()} | {"markets": MarketSection}
+    fields = {name: getattr(section, "model_fields", ()) for name, section in sections.items()}
+    keys = {key: f"{name}.{key}" for name, inside in reversed(fields.items()) for key in inside}
+    word = option.replace("-", "_")
+    close = [k for k in keys if k.startswith(f"{word}_")] or get_close_matches(word, list(keys), n=1, cutoff=CLOSE)
+    return f". hcloud.yaml sets it as {keys[close[0]]}" if close else ""
 
 
 def _of_value(detail: ErrorDetails) -> str:

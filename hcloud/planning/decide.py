@@ -329,7 +329,8 @@ def _no_worse(optimum: ChosenFleet, options: Sequence[Option], otherwise: FleetD
     fleet = serve(optimum.option.parts.planned, types, otherwise.fleet.holdings)
     if fleet.cost >= optimum.fleet.cost:
         return optimum
-    return replace(optimum, types=types, fleet=fleet, gap=max(float(fleet.cost) - optimum.lower_bound, 0.0))
+    gap, left = max(float(fleet.cost) - optimum.lower_bound, 0.0), LeftOut.between(fleet, optimum.fleet)
+    return replace(optimum, types=types, fleet=fleet, gap=gap, left_out=optimum.left_out.plus(left))
 
 
 def _holding(best: Candidate, optimum: ChosenFleet, count: int, settings: PlanSettings) -> ChosenFleet:

@@ -29,7 +29,8 @@ class Setup:
     """All that a controller is told before its first event. ``whole_servers``: what is rented on demand is the large
     type only. ``start`` is when its clock starts; None: with the first event. ``pool`` servers of the large type are
     reserved and ``beside`` them so many of other types (type, servers), which have no more vCPUs. ``speeds`` [row of
-    jobs, type] are of 10,000; none: all types are as fast for all jobs."""
+    jobs, type] are of 10,000; none: all types are as fast for all jobs. ``window`` are the seconds of a run that
+    counted (None: all of them), which decide nothing."""
 
     strategy: str
     digest: str
@@ -40,6 +41,7 @@ class Setup:
     types: tuple[TypeFacts, ...]
     beside: tuple[tuple[int, int], ...] = ()
     speeds: tuple[tuple[int, ...], ...] = ()
+    window: tuple[float, float] | None = None
 
     @property
     def large(self) -> TypeFacts:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import time
 from dataclasses import dataclass, replace
@@ -10,6 +11,7 @@ from pathlib import Path
 from hcloud.model.measured.app import MachineShare
 from hcloud.profiling import cage as cages
 from hcloud.profiling.bench import Stand
+from hcloud.profiling.budget import TimeBudget
 from hcloud.profiling.cage import GIB, Cage, Hierarchy
 from hcloud.profiling.guard import Guard
 from hcloud.profiling.injectors import Injector, Stressor, StressorContext
@@ -22,6 +24,7 @@ _NETWORK = (
     " && echo ready && exec sleep 2147483"
 )
 _NETWORK_PATIENCE = 5.0
+_FREED_PATIENCE = 10.0  # ours: a busy machine takes seconds to free some hundred MiB
 _LEAST_PRIORITY = 5  # without a CPU quota stressors give way a little
 
 
@@ -36,6 +39,7 @@ class Arena:
     load_cage: Cage
     layout: CoreLayout
     shape: MachineShare
+    clock: TimeBudget | None = None
 
     @classmethod
     def open(cls, guard: Guard, cores: tuple[int, ...], shape: MachineShare, hierarchy: Hierarchy) -> Arena:
@@ -70,12 +74,13 @@ class Arena:
         cage.keep_to(cores)
         nice = 0 if self.hierarchy.has("cpu") else _LEAST_PRIORITY
         place = ProcessPlacement(cage, cores, nice, network)
-        return Injector(self.guard, stressor, StressorContext(cage, place, len(cores), max(footprint, 0)))
+        return Injector(self.guard, stressor, StressorContext(cage, place, len(cores), max(footprint, 0), self.clock))
 
     def victim(self, resource: str, *, network: str = "", footprint: int = 0) -> Injector:
         """A built-in program that needs one resource, where the application would run."""
         place = replace(self.stand(network).app, cores=self.layout.app[:1])
-        return Injector(self.guard, Stressor(resource, "built-in"), StressorContext(self.app_cage, place, 1, footprint))
+        ground = StressorContext(self.app_cage, place, 1, footprint, self.clock)
+        return Injector(self.guard, Stressor(resource, "built-in"), ground)
 
     def private_network(self) -> str:
         """The handle of a network of its own with a limited loopback; TrialError where that is not permitted."""
@@ -94,7 +99,17 @@ class Arena:
         return str(Path(f"/proc/{holder.process.pid}/ns/net"))
 
     def limit_together(self, amount: int | None) -> None:
-        """Let application and stressors share so much memory; TrialError where memory cannot be limited."""
+        """Let application and stressors share so much memory; TrialError where memory cannot be limited. Programs that
+        were just ended may still hold theirs, and the kernel takes no limit below what is held."""
         if not self.hierarchy.has("memory"):
             raise TrialError("no control group for memory can be made here")
-        self.group.set_memory(amount)
+        until = time.monotonic() + _FREED_PATIENCE
+        while True:
+            try:
+                return self.group.set_memory(amount)
+            except OSError as error:
+                if error.errno != errno.EBUSY or time.monotonic() > until:
+                    raise TrialError(f"memory cannot be limited here: {error}") from error
+            if self.clock is not None:
+                self.clock.patience()
+            time.sleep(0.05)

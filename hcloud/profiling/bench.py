@@ -31,11 +31,12 @@ _SAID = 300
 
 @dataclass(frozen=True, slots=True)
 class BenchReading:
-    """What one measurement gave: the figure in the metric's unit, and the CPU seconds a unit of work took (None where
-    they are not counted)."""
+    """What one measurement gave: the figure in the metric's unit, the CPU seconds a unit of work took, and how many
+    vCPUs the application used under load (None where they are not counted)."""
 
     figure: float
     cpu_cost: float | None
+    used_vcpus: float | None = None
 
     def performance(self, metric: Metric) -> float:
         """More is better."""
@@ -131,12 +132,14 @@ class ServiceBench:
         if self._running is None or self._running.ended:
             self._open(patience)
         cage = self._stand.app.cage
-        before = None if cage is None else cage.cpu_seconds()
+        before, began = None if cage is None else cage.cpu_seconds(), time.monotonic()
         figure, requests = self._load(patience)
-        after = None if cage is None else cage.cpu_seconds()
+        after, took = None if cage is None else cage.cpu_seconds(), time.monotonic() - began
         if self._running is not None and self._running.ended:
             raise TrialError(f"{self._app.command[0]} ended under load: {tail(self._running)}")
-        return BenchReading(figure, None if before is None or after is None else (after - before) / requests)
+        if before is None or after is None:
+            return BenchReading(figure, None)
+        return BenchReading(figure, (after - before) / requests, (after - before) / took)
 
     def close(self) -> None:
         """End the service."""

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from hcloud.profiling.budget import TimeBudget
 from hcloud.profiling.cage import Cage
 from hcloud.profiling.guard import Guard
 from hcloud.profiling.place import ProcessPlacement, RunningProgram, TrialError, start
@@ -62,12 +63,14 @@ def stressors(resource: str) -> tuple[Stressor, ...]:
 
 @dataclass(frozen=True, slots=True)
 class StressorContext:
-    """Where stressors run: their control group and the place within it, and what a full footprint is in bytes."""
+    """Where stressors run: their control group and the place within it, what a full footprint is in bytes, and how long
+    their start may be waited for (None: as long as usual)."""
 
     cage: Cage
     place: ProcessPlacement
     workers: int = 1
     footprint: int = 0
+    clock: TimeBudget | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +99,11 @@ class Injector:
 
     def turn(self, intensity: float) -> None:
         """Press so hard from now on; 0 rests."""
+        presses_so = intensity == self.intensity and self._running and not self.broken
         self.intensity = intensity
         if self.stressor.resource in OWN_DIAL:
+            if presses_so:
+                return  # filling gibibytes of memory once more takes seconds
             self._end()
             if intensity > 0:
                 self._start(intensity / 100)
@@ -137,7 +143,11 @@ class Injector:
         self._counters = [self._guard.new_file(bytes(kernels.COUNTER_BYTES)) for _ in range(count)]
         for counter in self._counters:
             self._running.append(self._kernel(counter, share, count))
-        self._await_work()
+        try:
+            self._await_work()
+        except TrialError:
+            self._end()
+            raise
 
     def _kernel(self, counter: Path, share: float, count: int) -> RunningProgram:
         words = [sys.executable, "-P", kernels.__file__, self.stressor.resource, str(counter)]
@@ -154,6 +164,8 @@ class Injector:
                     return  # the kernel gave it no memory: pressure that the application did not make room for
                 said = " ".join(self._running[0].printed().split()[-12:])
                 raise TrialError(f"the {self.stressor.label} stressor does not run here: {said}")
+            if self.ground.clock is not None:
+                self.ground.clock.patience()
             if time.monotonic() > until:
                 raise TrialError(f"the {self.stressor.label} stressor did not start within {START_PATIENCE:g} s")
             time.sleep(0.01)

@@ -55,12 +55,13 @@ class IsolationMode(Enum):
 @dataclass(frozen=True, slots=True)
 class ResourceFinding:
     """How a resource is to be measured here, with which stressor, and by how much that slowed the victim; or, with no
-    mode, why it cannot be."""
+    mode, why it cannot be, and by how much the victim's undisturbed runs differed."""
 
     resource: str
     mode: IsolationMode | None
     stressor: Stressor | None
     why: str
+    noise: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +149,8 @@ def _check_cores(arena: Arena, resource: str, looks: Effort) -> ResourceFinding:
             )
     finally:
         victim.close()
-    return ResourceFinding(resource, None, None, _why_not(resource, tried))
+    least = min((response.noise for _, response in tried), default=0.0)
+    return ResourceFinding(resource, None, None, _why_not(resource, tried), least)
 
 
 def _why_not(resource: str, tried: Sequence[tuple[IsolationMode, Response]]) -> str:
@@ -157,7 +159,7 @@ def _why_not(resource: str, tried: Sequence[tuple[IsolationMode, Response]]) -> 
     most = {mode: max((r for m, r in tried if m is mode), key=lambda r: r.mean) for mode, _ in tried}
     beyond = {IsolationMode.APART: "", IsolationMode.TOGETHER: " beyond a plain CPU load"}
     lost = ", ".join(f"{r.shown} {mode.value}{beyond[mode]} (noise {r.noise:.0%})" for mode, r in most.items())
-    return f"a victim of {resource} pressure lost no more than {lost}"
+    return f"a victim of {resource} pressure lost {lost}"
 
 
 def _candidates(arena: Arena, resource: str) -> list[tuple[IsolationMode, Stressor]]:
@@ -228,7 +230,7 @@ def _check_limited(arena: Arena, resource: str, looks: Effort) -> ResourceFindin
             resource, IsolationMode.LIMITED, stressor, f"{stressor.label} cost its victim {response.mean:.0%}"
         )
     lost = f"{response.shown} under a shared limit (noise {response.noise:.0%})"
-    return ResourceFinding(resource, None, None, f"a victim of {resource} pressure lost no more than {lost}")
+    return ResourceFinding(resource, None, None, f"a victim of {resource} pressure lost {lost}", response.noise)
 
 
 def _alive(victim: Injector) -> float:

@@ -28,6 +28,7 @@ from hcloud.units import counted_vcpus
 NARROW = 0.03  # ours: repeat until the interval is within 3 % of the mean
 MOST_REPEATS = 6  # ours
 MOST_NOISE = 0.25  # ours: beyond, "never lost" would say nothing
+FULL_LOAD = 0.8  # ours: of its vCPUs; who uses less under load may serve more
 BASELINE_SHARE = 4  # ours: at most a fourth of the time for shapes and baselines
 MEMORY_PER_VCPU = 4 << 30  # ours: what general-purpose types of all three clouds have, where no shape says how much
 MOST_MEMORY = 16 << 30  # ours: more takes long to fill
@@ -97,6 +98,7 @@ class ProfilingSession:
         clock = TimeBudget.start(limits.total_seconds, limits.run_seconds)
         with Guard() as guard:
             arena = Arena.open(guard, cores, self.app.shape, self.hierarchy)
+            arena.clock = clock
             self._describe()
             _ProbedRun(self, arena, clock, cores).all(advance)
 
@@ -128,6 +130,13 @@ class ProfilingSession:
             self.record(Aspect.CAUSED, resource, self._score(caused(scores.own), own_source))
         elif scores.app is not None:
             self.notes.append(f"{resource}: not known what it causes, the time was used up")
+
+    def lack(self, resource: str, finding: ResourceFinding) -> None:
+        """Remember why there is no score: this machine cannot tell, or it was too restless to."""
+        if finding.noise > MOST_NOISE:
+            self.notes.append(f"{resource}: not measured, this machine was too restless: {finding.why}")
+        else:
+            self.unmeasurable[resource] = finding.why
 
     def _score(self, found: Crossing, source: str) -> Measured:
         return Measured(found.value, found.low, found.high, found.samples, now(), self.machine, source)
@@ -199,6 +208,10 @@ class _ProbedRun:
         if shape == self.session.app.shape:
             self.session.noise = drift([r.figure for r in found.readings])
         command = " ".join(self.session.app.command)
+        if limit := limit_of_load(self.session.app, shape, found):
+            self.session.notes.append(limit)
+            if shape != self.session.app.shape:
+                return  # as much as on fewer vCPUs would say that those are enough
         self.session.record(Aspect.SCALE_UP, size_name(shape), self._measured(found, command[:200]))
 
     def _warm(self, bench: Bench, clock: TimeBudget) -> None:
@@ -222,14 +235,16 @@ class _ProbedRun:
                 findings[resource] = selfcheck.check(self.arena, resource, clock=self.clock)
             finding = findings[resource]
             if finding.mode is None or finding.stressor is None:
-                self.session.unmeasurable[resource] = finding.why
+                self.session.lack(resource, finding)
                 return
             self.session.notes.append(f"{resource}: {finding.why}")
             scores = self._scores(finding, clock)
         except OutOfTimeError:
             self.session.notes.append(f"{resource}: not measured, the time was used up")
         except TrialError as error:
-            self.session.unmeasurable[resource] = f"{self.session.app.command[0]} gave no baseline for it: {error}"
+            self.session.unmeasurable[resource] = str(error)
+        except OSError as error:  # of a control group or a file; what was measured until now is not lost for it
+            self.session.notes.append(f"{resource}: not measured: {error}")
         else:
             self.session.keep(resource, finding, scores)
 
@@ -298,6 +313,24 @@ class _ProbedRun:
         limit = shared_memory(self.session.app.shape.vcpus, peak, place.free_memory())
         self.session.notes.append(f"memcap: {limit / GIB:.2f} GiB shared by both sides")
         return limit
+
+
+def limit_of_load(app: App, shape: MachineShare, found: PerformanceEstimate) -> str:
+    """That a service may serve more than the load on it asked for; "" where it was at its limit, or its figure is no
+    rate."""
+    if app.kind is not JobKind.SERVICE or not app.measure.metric.rising:
+        return ""
+    used = [r.used_vcpus for r in found.readings if r.used_vcpus is not None]
+    if used and max(used) >= FULL_LOAD * shape.vcpus:
+        return ""
+    said = f"it used {max(used):.2g} vCPU" if used else "the CPU time it used is not counted here"
+    figure = f"{found.mean:.4g} {app.measure.metric.unit} under this load"
+    if shape != app.shape:
+        return f"not measured with {counted_vcpus(shape.vcpus)}: {said}, so {figure} may be the limit of the load"
+    return (
+        f"not known how much {counted_vcpus(shape.vcpus)} can serve: {said}, so {figure} may be the limit of the load;"
+        " more connections, or a load on vCPUs of its own, would tell"
+    )
 
 
 def shared_memory(vcpus: float, peak: int, free: int) -> int:

@@ -51,6 +51,8 @@ STOPPED_CODE = 143
 """What a shell says of a process that was asked to end."""
 LOOK_SECONDS = 0.05
 """Ours: how often is looked whether the file of events has grown."""
+TAIL_BYTES = 4096
+"""Ours: so much of what was read is compared each time."""
 MOST_PROBLEMS = 20
 USUAL = "an object as 'hcloud decide --help' shows"
 _EDGES = (BelowQos, Latency, Quality, Sample)
@@ -94,6 +96,7 @@ class _Followed:
     lines: int = 0
     was: tuple[int, ...] = ()
     length: int = 0
+    tail: bytes = b""
 
     def grew(self) -> bool:
         """Whether it is longer than when it was read last."""
@@ -107,18 +110,19 @@ class _Followed:
         try:
             with self.path.open("rb") as file:
                 found = os.fstat(file.fileno())
-                if found.st_size < self.size or (self.was and (found.st_dev, found.st_ino) != self.was):
+                file.seek(self.size - len(self.tail))
+                is_same = file.read(len(self.tail)) == self.tail
+                if not is_same or (self.was and (found.st_dev, found.st_ino) != self.was):
                     raise InputError(
                         f"{self.path}: was shortened or replaced", hint="events are only added at its end; restore it"
                     )
                 self.was = found.st_dev, found.st_ino
-                file.seek(self.size)
                 added = file.read()
                 self.length = self.size + len(added)
         except OSError as error:
             raise FileError.of(error, self.path, "read") from error
         whole = added[: added.rfind(b"\n") + 1]
-        self.size += len(whole)
+        self.size, self.tail = self.size + len(whole), (self.tail + whole)[-TAIL_BYTES:]
         first, pieces = self.lines + 1, whole.decode(errors="replace").split("\n")[:-1]
         self.lines += len(pieces)
         return [(first + at, piece) for at, piece in enumerate(pieces) if piece.strip()]

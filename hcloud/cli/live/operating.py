@@ -37,18 +37,18 @@ def work(here: LiveGround, operation: OpenedWork, terminal: Terminal, shown: Tol
     if operation.goes_on:
         asked = f" ({loop.fold.asked} asked for)" if loop.fold.asked else ""
         terminal.note(f"going on with {operation.directory}{asked}")
-    with stopping(terminal, "leaving: jobs and machines go on") as stop, _screen(terminal, shown) as watch:
+    more, flags = True, "" if here.is_local else f" --cloud {here.selection}"
+    flags += _where(operation.directory.parent)
+    leaving = stopping(terminal, "leaving: jobs and machines go on")
+    with _whatever_ends_it(loop.fold, terminal, flags), leaving as stop, _screen(terminal, shown) as watch:
         here.stops.append(stop)
-        more, flags = True, "" if here.is_local else f" --cloud {here.selection}"
-        flags += _where(operation.directory.parent)
         while more and not stop():
             more = loop.step()
             if watch is not None:
                 seen = Moment(now(), loop.desk.troubles, loop.desk.passed_by, terminal.lines)
                 watch(operating_screen(loop.fold, seen))
             else:
-                with _whoever_reads(loop.fold, terminal, flags):
-                    _tell(loop, terminal, shown)
+                _tell(loop, terminal, shown)
             if more and not stop():
                 loop.wait()
     if stop():
@@ -163,11 +163,12 @@ def _where(place: Path) -> str:
 
 
 @contextmanager
-def _whoever_reads(fold: Fold, terminal: Terminal, flags: str) -> Iterator[None]:
-    """Say what is left where the reader of a pipe is gone, or a disk takes no more, which ends this controller."""
+def _whatever_ends_it(fold: Fold, terminal: Terminal, flags: str) -> Iterator[None]:
+    """Say what is left where this controller ends before its work: the reader of a pipe is gone, a disk takes no more,
+    another one has its lock, or it is wrong itself."""
     try:
         yield
-    except (OSError, SystemExit):  # Rich leaves so
+    except (Exception, SystemExit):  # so leaves Rich
         _left(fold, terminal, flags)
         raise
 

@@ -22,7 +22,8 @@ def classify(
     ctx: typer.Context,
     *,
     apps: Annotated[
-        list[str] | None, typer.Argument(metavar="[APP...]", help="Names or profile files (default: all).")
+        list[str] | None,
+        typer.Argument(metavar="[APP...]", help="Names or profile files (default: all here, else all bundled)."),
     ] = None,
     profiles: Annotated[Path | None, typer.Option(help="The folder to find names in.")] = None,
     corpus: Corpus = "bundled",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hcloud.cli.groups import Printed, Told, Verb
-from hcloud.cli.main import INTERRUPTED_EXIT, session
+from hcloud.cli.main import session
 from hcloud.cli.measuring.profile_cloud import MeasuringFlags, measure_on_cloud
 from hcloud.errors import UsageError
 from hcloud.usecases.asked import moment
@@ -65,8 +65,9 @@ def run(
 ) -> None:
     """Measure an application on this machine: its speed by shape, and by resource the pressure it tolerates and causes.
 
-    No process survives the run, however it ends. Ctrl-C (or SIGTERM) keeps the measurements so far. With --cloud it is
-    measured on a machine that is launched for it and ended in any case; Ctrl-C ends that and keeps nothing.
+    No process survives the run, however it ends. Ctrl-C (exit 130) or SIGTERM (143) keeps the measurements so far.
+    With --cloud it is measured on a machine that is launched for it and ended in any case; Ctrl-C ends that and keeps
+    nothing.
     """
     from hcloud.readers.applications.app import load_app, usually_better
     from hcloud.usecases.measuring.profile_run import ProbeRequest, app_files, resources_named, targets_of
@@ -109,7 +110,7 @@ def run(
             view.show_profile(outcome.profile, terminal)
         terminal.note(f"profile written to {outcome.path}")
         if outcome.interrupted:
-            raise typer.Exit(INTERRUPTED_EXIT)
+            raise typer.Exit(128 + outcome.interrupted)
 
 
 def _measure_here(

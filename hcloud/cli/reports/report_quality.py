@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from hcloud.cli.groups import FormAndTime
     from hcloud.planning.reports.accuracy import Accuracy
+    from hcloud.planning.reports.report import Report
     from hcloud.usecases.reports.report import ReportRequest
     from hcloud.views.console import Terminal
     from hcloud.views.document import Content
@@ -116,8 +117,11 @@ def _compared(
     from hcloud.usecases.live.ground import CloudSelection, opened
     from hcloud.usecases.reports.of_live import report_of_live
 
-    with opened(asked.loaded, CloudSelection(*live), asked.at, note) as here:
-        return accuracy_of_live(plan, report_of_live(here, asked), replace(asked, span=RequestedPeriod()))
+    def rented() -> Report:
+        with opened(asked.loaded, CloudSelection(*live), asked.at, note) as here:
+            return report_of_live(here, asked)
+
+    return accuracy_of_live(plan, rented, replace(asked, span=RequestedPeriod()))
 
 
 def tell_report(

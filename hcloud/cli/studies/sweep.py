@@ -109,6 +109,8 @@ def sweep(
         check_place(csv, "a table", UsageError)
     if out is not None and out.suffix.lower() in FORMS and not out.is_dir():
         raise UsageError(f"--out {out}: is a folder of finished rows", hint="--csv FILE.csv writes a table")
+    if seed is not None and any(axis.startswith("seed=") for axis in vary or ()):
+        raise UsageError("--seed and --vary seed=... say the same: leave out one of them")
     sold_by = tuple(map(provider_named, provider or ()))
     flags = Flags(
         workload,

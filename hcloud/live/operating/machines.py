@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -50,10 +51,12 @@ class Machines:
     def __init__(self, cloud: Compute, clock: Clock, waits: WaitLimits, settled: float, stop: Stop = never) -> None:
         self._cloud, self._clock, self._waits, self._settled, self._stop = cloud, clock, waits, settled, stop
         self._asked: dict[str, datetime] = {}
-        self._agreed: set[str] = set()
+        self._agreed: dict[str, float] = {}
+        self._ordered: dict[str, float] = {}
 
     def launch(self, order: Launch) -> Machine:
         """The machine of an order, made now or before. Raises what the cloud says where there is none."""
+        self._ordered.setdefault(order.key, self._clock.passed())
         return self._cloud.launch(order).machines[0]
 
     def made_before(self, machine: MachineRecord, order: Launch, now: float) -> Machine | None:
@@ -80,14 +83,8 @@ class Machines:
     def end(self, going: Sequence[MachineRecord], now: float) -> dict[int, Ending]:
         """End machines, all in one request, and wait while nothing comes of any: what came of each, by its number."""
         try:
-            told = self._asked_to_end(going, now)
-            until, delay = self._clock.passed() + self._waits.ended, self._waits.first_poll
+            told, delay = self._asked_to_end(going, now), self._waits.first_poll
             while self._may_wait(going, told) and not self._stop():
-                if self._clock.passed() >= until:
-                    still = {
-                        m.instance: NotCertainError(f"{m.id}: asked to terminate, but still listed") for m in going
-                    }
-                    return told | {number: why for number, why in still.items() if told[number] is None}
                 slept(self._clock, delay, self._stop)
                 delay = min(delay * GROWTH, self._waits.longest_poll)
                 told = self._seen(going, now)
@@ -106,7 +103,7 @@ class Machines:
         seen = dict[str, Machine]()
         refused = self._in_halves(lambda ids: seen.update(self._known(ids)), [machine.id for machine in going])
         told = {m.instance: refused.get(m.id) or self._came(m, seen, now) for m in going}
-        leaving = {i for i, m in seen.items() if m.state is MachineState.STOPPING} & self._agreed
+        leaving = {i for i, m in seen.items() if m.state is MachineState.STOPPING} & self._agreed.keys()
         left = [m for m in going if told[m.instance] is None or isinstance(told[m.instance], NotCertainError)]
         asked = [machine.id for machine in left if machine.id not in leaving]
         refused = self._in_halves(self._terminate, asked)
@@ -117,7 +114,7 @@ class Machines:
     def _terminate(self, ids: Sequence[str]) -> None:
         answer = self._cloud.terminate(ids)
         self._asked.update(answer.ended)
-        self._agreed.update(answer.ending)
+        self._agreed = dict.fromkeys(answer.ending, self._clock.passed()) | self._agreed
 
     def _in_halves(self, ask: Callable[[Sequence[str]], None], ids: Sequence[str]) -> dict[str, HcloudError]:
         """Ask for all at once; what is refused may be about one of them, and is asked for in halves. Why those are
@@ -148,6 +145,8 @@ class Machines:
         if PROTECTED_TAG in there.tags:
             hint = "remove the tag, and hcloud terminates it"
             return DeniedByGuardError(f"{there.id} is not terminated: it has the tag {PROTECTED_TAG}; {hint}")
+        if self._clock.passed() - self._agreed.get(machine.id, math.inf) >= self._waits.ended:
+            return NotCertainError(f"{machine.id}: asked to terminate, but still listed")
         return None
 
     def _unlisted(self, machine: MachineRecord) -> NotCertainError:
@@ -168,7 +167,10 @@ class Machines:
         return found | ({m.id: m for m in self._cloud.look(missing)} if missing else {})
 
     def _is_new(self, machine: MachineRecord, now: float) -> bool:
-        return now - (machine.ordered_at or 0.0) < self._settled
+        """By the time that has passed since this process ordered it, or was asked first: a clock may be set forward."""
+        passed = self._clock.passed()
+        since = self._ordered.setdefault(machine.key, passed - now + (machine.ordered_at or 0.0))
+        return passed - since < self._settled
 
     def end_strays(self, ids: Sequence[str]) -> None:
         """Ask for the end of machines that bear our lineage and that nothing in the journal wants."""

@@ -20,8 +20,9 @@ class KindPlan:
 
     Dollars a month: ``paid`` by the bill (commitments amortised), ``at_list`` by the bill's public on-demand prices
     (None: not said) and at those of the price book (None: it lacks one), ``now`` and ``after`` by today's prices
-    without and with what the plan buys; ``at_worst`` is how
-    much more ``after`` may be because a daily bill does not say in which hours machines ran. ``history_hours`` are the
+    without and with what the plan buys; ``more_at_worst`` is how
+    much more ``after`` may be because a daily bill does not say in which hours machines ran (None: not known, of rows
+    of more than a day). ``history_hours`` are the
     hours that it was planned from, and ``said`` what a user should know of them. Where commitments float between kinds,
     ``together`` is ``now``, what the plan saves (of other kinds too), and the vCPUs that such commitments cover, by all
     kinds together; the plan's own figures divide such commitments in fixed shares. Of a type with less than
@@ -39,7 +40,7 @@ class KindPlan:
     plan: Plan | None = None
     why_not: str = ""
     history_hours: int = 0
-    at_worst: Decimal = Decimal(0)
+    more_at_worst: Decimal | None = Decimal(0)
     said: tuple[str, ...] = ()
     together: tuple[Decimal, Decimal, Decimal] | None = None
     gib_per_vcpu: Decimal = Decimal(0)
@@ -57,6 +58,12 @@ class KindPlan:
         if self.together is not None:
             return self.together[0] - self.together[1]
         return self.paid if self.plan is None else self.plan.after.monthly
+
+    @property
+    def floating(self) -> Decimal:
+        """What ``after`` is more than the lines of the plan: these divide commitments that cover several kinds in fixed
+        shares, while the cloud moves them by the hour (less here, where those of other kinds cover it too)."""
+        return Decimal(0) if self.plan is None else self.after - self.plan.after.monthly
 
     @property
     def purchases(self) -> tuple[MixLine, ...]:

@@ -116,13 +116,13 @@ class _Search:
         return False
 
     def _differs(self, number: int, other: int) -> bool:
-        """Whether two purchases cover in different ways: dollars of one term that float are the same."""
+        """Whether two purchases cover the same in different ways: dollars of one term that float are the same."""
         one, two = self.bought[number], self.bought[other]
         if number == other or (one.rates is None and two.rates is None):
             return number != other and not self.many
         if one.rates is None or two.rates is None:
             return (one.rates or two.rates or {}).get(one.kind if one.rates is None else two.kind) is not None
-        return one.term != two.term
+        return one.term != two.term and not one.rates.keys().isdisjoint(two.rates)
 
     def _instead(self, number: int, less: int, other: int) -> int:
         """How many of another are tried first for so many less of one: of many purchases as many as cover the same."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hcloud.catalog.shapes import family_of
 from hcloud.model.catalog import Offer, Payment, Provider, PurchaseOption
 from hcloud.planning.fleets.candidates import Candidate
 from hcloud.planning.fleets.fleet import Holding, instances_needed, rent
@@ -18,14 +19,16 @@ if TYPE_CHECKING:
     from hcloud.model.workload import Floats
 
 
-Term = tuple[Provider, PurchaseOption, int | None, Payment | None]
+Term = tuple[Provider, PurchaseOption, int | None, Payment | None, str, str]
+"""Provider, option, years and payment, and the region and family that it is bound to, if to any."""
 SAVING_PLACES = 6  # beyond them shares of prices are rounding
 
 
 def term_of(offer: Offer) -> Term:
-    """What offers that float have in common where their dollars are the same."""
+    """What offers that float, or cover several systems of a family, have in common where their dollars are the same."""
     key = offer.key
-    return key.provider, key.option, key.term_years, key.payment
+    place = ("", "") if key.option.floats else (key.region, family_of(key.provider, key.instance_type))
+    return key.provider, key.option, key.term_years, key.payment, *place
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +70,11 @@ class EstateKind:
 @dataclass(frozen=True, slots=True)
 class EstatePool:
     """Commitments that float: their dollars an hour at each step, and what an hour of a machine of each kind that they
-    may cover takes of them, by the number of the kind."""
+    may cover takes of them, by the number of the kind. Those bound to a family are applied ``first``."""
 
     dollars: Floats
     rates: Mapping[int, float]
+    first: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +200,8 @@ class BilledEstate:
     def floating(self, bought: Sequence[KindPurchase]) -> list[EstatePool]:
         """What is held that floats, then what is bought, that of one term as one."""
         steps = len(self.kinds[0].machines)
-        terms = {term: EstatePool(np.zeros(steps), rates) for term, rates in self.terms(bought).items()}
+        found = self.terms(bought).items()
+        terms = {term: EstatePool(np.zeros(steps), rates, not term[1].floats) for term, rates in found}
         for p in bought:
             if p.rates is not None:
                 terms[p.term].dollars[p.steps] += float(p.holding.offer.effective_hourly) * p.holding.count
@@ -206,5 +211,9 @@ class BilledEstate:
         """(rate, number of the pool, number of the kind) as they are applied, the highest saving first; none where the
         price on demand is no higher."""
         pairs = [(self.kinds[k], r, n, k) for n, pool in enumerate(pools) for k, r in pool.rates.items() if r]
-        shares = [(round(r / kind.least_price, SAVING_PLACES), r, n, k) for kind, r, n, k in pairs if r < kind.price]
-        return [share[1:] for share in sorted(shares)]
+        shares = [
+            (not pools[n].first, round(r / kind.least_price, SAVING_PLACES), r, n, k)
+            for kind, r, n, k in pairs
+            if r < kind.price
+        ]
+        return [share[2:] for share in sorted(shares)]

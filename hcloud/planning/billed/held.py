@@ -77,10 +77,10 @@ class HeldRule:
 
     def sold(self, held: BilledCommitment, uses: Iterable[KindUse]) -> Iterator[tuple[MachineKind, float]]:
         """What a vCPU of each of these kinds takes of a commitment as it is sold today, in dollars an hour."""
-        for use in uses if held.term_years and held.payment else ():
-            kind, terms = use.kind, (held.option, held.term_years or 0, held.payment or Payment.NONE)
+        for use in uses if held.term_years else ():
+            kind, terms = use.kind, (held.option, held.term_years or 0, Payment.NONE)
             key = OfferKey(kind.provider, kind.region, use.usual.name, *terms, kind.os, kind.tenancy)
-            if (offer := self.offers.get(key)) is not None:
+            if (offer := sold_at(self.offers, key, held.payment)) is not None:
                 yield kind, float(offer.effective_hourly / use.usual.vcpus)
 
     def hours_left(self, held: BilledCommitment) -> int:
@@ -107,6 +107,13 @@ class HeldShares:
     stopped: Mapping[str, datetime] = field(default_factory=dict)
     pools: tuple[HeldPool, ...] = ()
     floating: Mapping[tuple[PurchaseOption, bool], Decimal] = field(default_factory=dict)
+
+
+def sold_at(offers: Mapping[OfferKey, Offer], key: OfferKey, payment: Payment | None) -> Offer | None:
+    """The offer at a payment; at one that a bill does not say the only one that is sold (Azure, Google)."""
+    keys = (replace(key, payment=one) for one in ((payment,) if payment else Payment))
+    found = [offers[one] for one in keys if one in offers]
+    return found[0] if len(found) == 1 else None
 
 
 def held_of(bill: Bill, kinds: Sequence[KindUse], types: Types, rule: HeldRule) -> HeldShares:

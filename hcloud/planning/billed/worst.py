@@ -23,11 +23,12 @@ if TYPE_CHECKING:
 WHOLLY = Decimal("0.9999")
 
 
-def at_worst(bill: Bill, use: KindUse, plan: Plan, since: int, book: PriceBook) -> Decimal:
+def more_at_worst(bill: Bill, use: KindUse, plan: Plan, since: int, book: PriceBook) -> Decimal | None:
     """Dollars a month more at most, where a day's use did not run evenly: at the commitments of the moment at which
-    that costs most, those that are held now and end later among them."""
-    if not bill.daily:
-        return Decimal(0)
+    that costs most, those that are held now and end later among them. None where rows are of more than a day: which
+    days were busy is not known either."""
+    if not bill.daily or bill.longest_days > 1:
+        return None if bill.daily else Decimal(0)
     certain = sum((_of_whole_days(used, use) for used in use.usage), np.zeros(bill.hours))
     certain = np.maximum(certain, _evenly_covered(bill, use))
     over = max(most_uneven(use.cores[since:], certain[since:], vcpus) for vcpus in _committed(plan))

@@ -164,7 +164,7 @@ def _is_blocked(draft: _Draft) -> bool:
     observed = draft.observed
     if observed.told_none:
         ids = tuple(r.id for r in observed.state.records if not r.ending)
-        why = f"none of the {len(ids)} machines of the state is listed: look again in five minutes"
+        why = f"none of the {counted(len(ids), 'machine')} of the state is listed: look again in five minutes"
         draft.refusals.append(Refusal(Bar.UNSEEN, "", why, ids, blocks=True))
     if observed.strangers and not draft.terms.beside:
         ids = tuple(m.id for m in observed.strangers)

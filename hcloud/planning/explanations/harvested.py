@@ -221,7 +221,7 @@ def _assumptions(use: IdleUse) -> Iterator[Assumption]:
         "harvest.reserve_cores",
         f"{cores:.0%}",
         f"of each server; it and the use of services take whole vCPUs of servers of {use.left.vcpus:g}; use is that of"
-        f" {use.days} days of {use.name}",
+        f" {counted(use.days, 'day')} of {use.name}",
     )
     yield Assumption(
         "harvest.reserve_memory", f"{memory:.0%}", "what services use of their memory at most: histories do not say"

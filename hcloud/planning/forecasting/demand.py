@@ -90,6 +90,11 @@ def coarser(demand: Demand, step_seconds: int) -> Demand:
             f"a series of {demand.step_seconds} s steps cannot be refined to {step_seconds} s",
             hint="choose a step at least as long as the series'",
         )
+    return in_steps(demand, step_seconds)
+
+
+def in_steps(demand: Demand, step_seconds: int) -> Demand:
+    """The series in steps of any length that begin at multiples of it, each value held through its own step."""
     last = demand.start + demand.step_seconds * len(demand)
     grid = TimeGrid.over(demand.start, last, step_seconds)
     return replace(

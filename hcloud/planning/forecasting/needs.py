@@ -38,6 +38,7 @@ LARGEST_ERROR = HIGHEST / math.sqrt(12)
 _SIGMAS = 1.96
 """Half of a 95 % interval in standard deviations."""
 KEY, NO_PROFILE, RESIZED = "profiles.folder", "no profile: as requested", " vCPU ("
+AS_ASKED = "sizes as asked for"
 
 
 class SizePoint(NamedTuple):
@@ -225,7 +226,7 @@ def fit_jobs(jobs: Jobs, needs: Sequence[ApplicationNeed]) -> Fitted:
             rows = np.flatnonzero(sized)
             changes = list(_resized(by_name[name], jobs, rows, (cores, memory)))
             unsized = f", as {by_name[name].no_rate} is no rate" if by_name[name].no_rate else ""
-            asked = f"sizes as asked for{unsized}" if len(rows) else "sizes by target"
+            asked = f"{AS_ASKED}{unsized}" if len(rows) else "sizes by target"
             said = ", ".join(changes) if changes else asked
             if (quality := by_name[name].quality) is not None:
                 said += f", Q_T {quality / SCALE:.2f}"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Decimal
 
 from hcloud.model.report import Charge
 from hcloud.planning.reports.report import is_purchase
-from hcloud.units import cents
+from hcloud.units import CENT
 
-ZERO = Decimal(0)
+ZERO, DIME = Decimal(0), Decimal("0.1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,17 +108,22 @@ def effects(predicted: Items, actual: Items, grown_by: Decimal | None = None) ->
     """Why the dollars of an hour differ. A kind that was not predicted counts at its actual price, and so in the mix;
     ``grown_by`` is by what fraction the demand was larger than predicted.
 
-    The three are rounded to the cent, the mix to what the others leave.
+    The three are rounded to the cent (to a hundredth of one below a dime), the mix to what the others leave.
     """
     before, after = _dollars(predicted), _dollars(actual)
     at_predicted = sum((_at_predicted(predicted.get(kind), item) for kind, item in actual.items()), ZERO)
     volume_before = sum((i.volume for i in predicted.values()), ZERO)
     grown = sum((i.volume for i in actual.values()), ZERO) - volume_before
-    volume = cents(grown * before / volume_before) if volume_before else ZERO
-    price = cents(after - at_predicted)
-    difference = cents(after) - cents(before)
-    demand = None if grown_by is None else cents(before * grown_by)
-    return CostEffects(cents(before), price, volume, difference - price - volume, cents(after), demand)
+    step = CENT if max(before, after) >= DIME else CENT * CENT
+
+    def rounded(amount: Decimal) -> Decimal:
+        return amount.quantize(step, ROUND_HALF_UP)
+
+    volume = rounded(grown * before / volume_before if volume_before else ZERO)
+    price = rounded(after - at_predicted)
+    difference = rounded(after) - rounded(before)
+    demand = None if grown_by is None else rounded(before * grown_by)
+    return CostEffects(rounded(before), price, volume, difference - price - volume, rounded(after), demand)
 
 
 def _dollars(items: Items) -> Decimal:

@@ -8,6 +8,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from hcloud.model.bill import NO_NAME, BilledCommitment, CoveredUse, LineKind, UsageKind
+from hcloud.model.catalog import Payment
 from hcloud.planning.billed.held import FLOATING
 from hcloud.readers.bills.adding import NEVER, LineTotal, has
 from hcloud.readers.bills.hours import BillHours
@@ -71,15 +72,20 @@ def _commitment(of: list[LineTotal], priced: PricedLines, hours: BillHours, off:
         covered=_covered_by(covered, priced) or None,
         first=_hour(min(t.first for t in of)),
         last=_hour(max(t.last for t in of)),
-        net=_net(covered, priced),
+        net=_net(covered, fees if held.payment is Payment.NONE else [], priced),
     )
 
 
-def _net(covered: list[LineTotal], priced: PricedLines) -> Decimal:
-    """What a dollar of a commitment costs after discounts: by what it covered, where that is said before and after."""
+def _net(covered: list[LineTotal], fees: list[LineTotal], priced: PricedLines) -> Decimal:
+    """What a dollar of a commitment costs after discounts: by what it covered, where that is said before and after,
+    else by its ``fees``, where they are all that is paid for it."""
     both = [t for t in covered if t.line.use and t.line.paid_by not in t.line.use and has(t, (t.line.paid_by,))]
     gross = sum((priced.of([t], *t.line.use) for t in both), Decimal(0))
-    return (priced.paid(both) / gross).quantize(_RATE) if gross > 0 else Decimal(1)
+    if gross > 0:
+        return (priced.paid(both) / gross).quantize(_RATE)
+    billed = priced.of(fees, "cost")
+    gross = sum((priced.of([t], *t.line.fee) for t in fees), Decimal(0)) if billed > 0 else gross
+    return (billed / gross).quantize(_RATE) if gross > 0 else Decimal(1)
 
 
 def _are_listed(covered: list[LineTotal]) -> bool:

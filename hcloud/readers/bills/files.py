@@ -3,7 +3,7 @@ sums that consoles offer beside bills."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
@@ -82,20 +82,22 @@ def check_known(source: TraceFile) -> tuple[BillFormat, str]:
 
 def is_bill(path: Path) -> str | None:
     """The name of a bill's format, by the content of a file or of those in a folder; None for what is no bill. Reads
-    the head of a file at most. InputError for a table of sums that a console offers in place of a bill."""
-    if not path.is_dir():
-        if (named := _named(path)) is None and path.is_file():
-            _refuse_sums(path)
-        return named
-    candidates = islice(_candidates(path), _LOOKED_AT)
-    return next((name for name in map(_named, candidates) if name is not None), None)
+    the head of a file at most. InputError for a table of sums that a console offers in place of a bill, and for a
+    folder of nothing else."""
+    files = list(islice(_candidates(path), _LOOKED_AT)) if path.is_dir() else [path]
+    named = next((name for name in map(_named, files) if name is not None), None)
+    if named is None and (path.is_dir() or path.is_file()):
+        _refuse_sums(files)
+    return named
 
 
-def _refuse_sums(path: Path) -> None:
-    columns: frozenset[str] = frozenset()
+def _refuse_sums(files: Sequence[Path]) -> None:
+    columns: list[frozenset[str]] = []
     with suppress(InputError):  # told by whoever reads it as something else
-        columns = _columns(open_source(path))
-    refuse_summary(str(path), columns)
+        columns += (_columns(open_source(path)) for path in files)
+    if len(columns) == len(files) and all(_summary(of) for of in columns):
+        for path, of in zip(files, columns, strict=True):
+            refuse_summary(str(path), of)
 
 
 def _named(path: Path) -> str | None:
@@ -145,6 +147,7 @@ def _of_several(path: Path, sources: Iterable[TraceFile | None], hint: str) -> D
         else:
             others += 1
     if not files:
+        is_bill(path)  # refuses what consoles offer in place of one
         raise InputError(f"{path}: holds no file of a bill", hint=hint)
     found = Delivery(files)
     if others:
@@ -234,14 +237,15 @@ def _beside(path: Path, key: str) -> Path | None:
     return None
 
 
+_COST_EXPLORER = (
+    "a download of AWS Cost Explorer",
+    "export the bill: Billing and Cost Management > Data Exports > Create > Standard data export, CUR 2.0, hourly,"
+    " with resource IDs; a day later 'hcloud plan s3://BUCKET/PREFIX' reads it. 'hcloud workload fetch' asks Cost"
+    " Explorer for the hours of the last days meanwhile",
+)
 _SUMMARIES = (
-    (
-        frozenset({"totalcosts"}),
-        "a download of AWS Cost Explorer",
-        "export the bill: Billing and Cost Management > Data Exports > Create > Standard data export, CUR 2.0, hourly,"
-        " with resource IDs; a day later 'hcloud plan s3://BUCKET/PREFIX' reads it. 'hcloud workload fetch' asks Cost"
-        " Explorer for the hours of the last days meanwhile",
-    ),
+    (frozenset({"totalcosts"}), *_COST_EXPLORER),
+    *((frozenset({group, "totalusage"}), *_COST_EXPLORER) for group in ("instancetype", "usagetype", "usagetypegroup")),
     (
         frozenset({"costusd", "currency"}),
         "a download of Azure's cost analysis",
@@ -255,13 +259,18 @@ _SUMMARIES = (
         " JSON lines, Parquet or CSV",
     ),
 )
-"""The columns, as :func:`hcloud.readers.bills.lines.plain` spells them, what they are of, and what to export."""
+"""The columns, as :func:`hcloud.readers.bills.lines.plain` spells them but for units behind their names, what they are
+of, and what to export."""
 
 
 def refuse_summary(name: str, columns: frozenset[str]) -> None:
     """InputError for a table of sums, with the export that has what it lacks."""
-    for marks, what, hint in _SUMMARIES:
-        if marks <= columns:
-            raise InputError(
-                f"{name}: is {what}: it has dollars, not which machine ran in which hour and region", hint=hint
-            )
+    if (found := _summary(columns)) is not None:
+        what, hint = found
+        raise InputError(f"{name}: is {what}: it has sums, not which machine ran in which hour and region", hint=hint)
+
+
+def _summary(columns: frozenset[str]) -> tuple[str, str] | None:
+    """What a table of sums is, and what to export."""
+    names = columns | {"totalusage" for name in columns if name.startswith("totalusage")}
+    return next(((what, hint) for marks, what, hint in _SUMMARIES if marks <= names), None)

@@ -14,6 +14,7 @@ from hcloud.readers.bills.adding import NEVER, BillSums, HourTable, LineTotal
 Floats = NDArray[np.float64]
 _DAY = 24
 _NEARLY = 1e-9
+_LATE = 0.5  # ours: the part of a usual day
 INVOICE = "invoice"
 """The text of a line that tells that its month is over."""
 
@@ -36,7 +37,7 @@ class BillHours:
         below = self.values < 0
         self.corrected = int(np.count_nonzero(self.values < -_NEARLY))
         self.values[below] = 0.0
-        self.early = self._begin_with_use(sums.since - self.first)
+        self.early = self._begin_with_use(sums.since)
         long = sum(float(table.values.sum()) for length, table in there.items() if length >= _DAY)
         self.daily = long > 0 and long * 2 > float(self.values.sum())
         self.longest_days = max(there, default=0) // _DAY or 1
@@ -44,18 +45,30 @@ class BillHours:
         self.missing = missing_hours(self.values.sum(axis=0), gap_days)
         self.finished = finished
 
-    def _begin_with_use(self, billed: int) -> int:
-        """Without corrections of earlier bills, which are none of what ran: what is before the hour from which on the
-        months of this one are ``billed``, and what takes use off alone. The hours of more use that are left out."""
+    def _begin_with_use(self, since: int) -> int:
+        """Without corrections of earlier bills, which are none of what ran: what is before the hour ``since`` which the
+        months of this one are billed (of -1, where it seems so), and what takes use off alone. The hours of more use
+        that are left out."""
         used = np.asarray((self.values > 0).any(axis=0))
         early, self.billed = 0, -1
-        if 0 < billed < self.count and used[billed:].any():
-            early, used[:billed] = int(used[:billed].sum()), False
-            self.billed = self.first + billed
+        begins = since - self.first if since >= 0 else self._late()
+        if 0 < begins < self.count and used[begins:].any():
+            early, used[:begins] = int(used[:begins].sum()), False
+            self.billed = self.first + begins if since >= 0 else -1
         before = int(np.argmax(used)) if self.corrected or early else 0
         self.values, self.whole = self.values[:, before:], self.whole[:, before:]
         self.first, self.count = self.first + before, self.count - before
         return early
+
+    def _late(self) -> int:
+        """How many hours at the begin have late use of earlier months alone, as it seems: less than a part of a usual
+        day, before a day without any, and fewer days than the others."""
+        days = np.bincount((np.arange(self.count) + self.first) // _DAY - self.first // _DAY, self.values.sum(axis=0))
+        for place in np.flatnonzero(days == 0)[::-1].tolist():
+            rest = days[place + 1 :]
+            if place < len(rest) and days[:place].sum() < _LATE * np.median(rest):
+                return int((place + 1) * _DAY - self.first % _DAY)
+        return 0
 
     def has(self, used: LineTotal) -> bool:
         """Whether lines of use are of its hours: not of those before the months that are billed."""
@@ -115,7 +128,8 @@ class BillHours:
 
 
 def _within(first: int, last: int, start: datetime | None, end: datetime | None) -> tuple[int, int]:
-    """The hours of these that are from when to when something holds."""
+    """The hours of these that are from when to when something holds: all where these times are of none, as those of a
+    line that is there are wrong."""
     begin = first if start is None else max(int(start.timestamp() // 3600), first)
     stop = last if end is None else min(int(end.timestamp() // 3600), last)
-    return begin, stop
+    return (begin, stop) if begin < stop else (first, last)

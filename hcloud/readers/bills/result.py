@@ -23,6 +23,8 @@ from hcloud.units import some_of
 
 Floats = NDArray[np.float64]
 _CORRECTED = "hours of a kind of machine whose corrections exceed its use (counted as none)"
+_BILLED = "the first billed month"
+_SEEMS = "a day without any, with few machines, in an export without billing periods"
 _LONGEST, _SORTS = 200, 50
 """Of what is said of lines: characters of each sentence, and sentences."""
 _NAMED = 5
@@ -168,7 +170,9 @@ def _said(sums: BillSums, hours: BillHours) -> dict[str, int]:
         told = f"lines of types that the bundled price tables do not have: {some_of(names, _NAMED)}"
         said[told] = sum(unpriced.values())
     if hours.early:
-        said["hours before the first billed month (late or corrected: their dollars count alone)"] = hours.early
+        said[
+            f"hours before {_BILLED if hours.billed >= 0 else _SEEMS} (late or corrected: their dollars count alone)"
+        ] = hours.early
     apart = [t for t in sums.totals if t.line.kind is LineKind.DISCOUNT and t.line.usage is None]
     if any(t.money.get("cost") for t in apart):
         told = "lines of discounts (in the total alone: what usage paid and saved is before them)"

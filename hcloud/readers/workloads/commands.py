@@ -13,10 +13,21 @@ from hcloud.errors import HcloudError
 from hcloud.readers.typed import typed_command
 from hcloud.readers.workloads.meanings import as_option, called_columns, memory_apart, others, plain, sizes_apart, spelt
 from hcloud.readers.workloads.options import WorkloadOptions, with_keys
-from hcloud.readers.workloads.source import TraceFile
+from hcloud.readers.workloads.source import STDIN_FILE, STDIN_NAME, UNPACK, TraceFile
 
 _BARE_MEMORY = frozenset(
-    ("mem", "ram", "mem_req", "mem_request", "req_mem", "memory_request", "request_memory", "max_rss", "maxrss")
+    (
+        "mem",
+        "ram",
+        "resource_list_mem",
+        "mem_req",
+        "mem_request",
+        "req_mem",
+        "memory_request",
+        "request_memory",
+        "max_rss",
+        "maxrss",
+    )
 )
 _FLAGS = ("columns", "decimal")
 
@@ -40,6 +51,17 @@ def own_command(source: TraceFile, **more: str) -> str:
     if words and keys == "configuration":
         return f"options: {json.dumps(_keys_of(command))} under workload in hcloud.yaml"
     return shlex.join(command)
+
+
+def piped(source: TraceFile, command: str) -> str:
+    """A command that mends text as a shell runs it on this file; nothing for a table that was made of another file."""
+    if source.name == STDIN_NAME and source.path.name == STDIN_FILE:
+        return f"PROGRAM | {command} | {own_command(source)}"
+    if str(source.path) != source.name:
+        return ""
+    file = shlex.quote(source.name)
+    mending = f"{UNPACK[source.packing].format(file)} | {command}" if source.packing else f"{command} {file}"
+    return f"{mending} > mended.csv"
 
 
 def _keys_of(command: Sequence[str]) -> dict[str, str]:

@@ -19,7 +19,7 @@ _OF_JOBS = {
     "started_on stime launched_at launch_time execution_start job_start_date",
     "end": "end end_date end_time time_end ended ended_at ended_on end_at finish finish_time finish_date finished "
     "finished_at finished_on completed completed_at completed_on completion_time completion_date stop stop_time "
-    "stopped_at terminated_at",
+    "stopped_at terminated_at deleted deleted_at deletion_time",
     "cores": "cores core cpus cpu vcpus vcpu ncpus num_cpus num_cores n_cpus n_cores ncores cpu_count cpu_cores "
     "processors procs num_processors num_procs nprocs slots required_slots alloc_cpus req_cpus request_cpus "
     "requested_cpus requested_cpu requested_cores allocated_cpus cpu_request cpu_requests entrypoint_num_cpus "
@@ -31,16 +31,17 @@ _OF_JOBS = {
     "qos": "qos qos_class",
 }
 _OF_SERIES = {
-    "timestamp": "timestamp time date datetime date_time ts timegenerated period_start interval_start sample_time",
+    "timestamp": "timestamp time clock date datetime date_time ts timegenerated period_start interval_start "
+    "sample_time",
     "name": "name instance host hostname machine vm vm_name instance_id instance_name server node computer series "
-    "metric resource container pod tenant",
+    "metric resource container pod tenant group",
     "value": "value val average avg mean usage utilization utilisation load percentage_cpu cpu cpu_usage cpu_util "
     "cpu_percent cpu_utilization cpu_utilisation cpuutilization cpu_load countervalue",
     "cores": "cores vcpus cpu_cores cores_used used_cores vcpus_used",
     "percent": "percent percentage cpu_pct pct",
     "fraction": "fraction",
     "requests": "requests request_count",
-    "memory": "memory memory_gib mem_gib ram_gib",
+    "memory": "memory memory_gib mem_gib ram_gib memory_gb mem_gb ram_gb",
 }
 
 
@@ -54,7 +55,7 @@ UNITS: Mapping[str, Mapping[str, str]] = {
         "h": "h hr hrs hour hours",
         "d": "day days",
     },
-    "memory": {"B": "b byte bytes", "KiB": "kb kib", "MiB": "mb mib", "GiB": "gb gib", "TiB": "tb tib"},
+    "memory": {"B": "b byte bytes", "KiB": "kb kib ki", "MiB": "mb mib mi", "GiB": "gb gib gi", "TiB": "tb tib ti"},
     "cores": {"milli": "milli millis millicores millicpu m"},
 }
 """What a column's name ends with that says its unit, by our column and the unit."""
@@ -101,13 +102,17 @@ OF_SERIES_ONLY = ("timestamp", "value", "percent", "fraction", "requests")
 """Columns that no job has."""
 VALUES = ("value", "cores", "percent", "fraction", "requests")
 """The columns of which a series has one, beside its time."""
-_UNITS = re.compile(
-    r"\s*[\[(](utc|gmt|s|sec|seconds|gib|gb|count|avg|average|mean|max|%|h+:mm(:ss)?)[\])]", re.IGNORECASE
+_UNITS = re.compile(r"\s*[\[(](utc|gmt|s|sec|seconds|count|avg|average|mean|max|%|h+:mm(:ss)?)[\])]", re.IGNORECASE)
+
+
+_PER_NODE = re.compile(
+    r"nodes|node_count|per_(node|task)$"
+    r"|^((num_|n_?)?(instances|machines|replicas|tasks|copies)|(instance_|task_)?count|array_size|quantity|qty)$"
 )
-
-
-_PER_NODE = re.compile(r"nodes|node_count|per_(node|task)$")
-_SIZES = re.compile(rf"{_PER_NODE.pattern}|(^|_)n?(v?cpus?|v?cores?|procs|slots|workers)($|_(count|limit|milli))")
+_SIZES = re.compile(
+    rf"{_PER_NODE.pattern}|(^|_)n?(v?cpus?|v?cores?|procs|slots?|workers)"
+    r"($|_(count|limit|milli|ms|seconds|time|hours))"
+)
 _MEMORY = re.compile(r"(^|_)(mem|memory|ram|rss|vmem|maxrss)(_|$)")
 _WORDS = re.compile(r"(?<=[a-z]{2}|In)(?=[A-Z])")
 """Where a word of a name as ``startTime`` begins."""

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Sequence
 
 from hcloud.errors import InputError
 from hcloud.model.files import check_sort
-from hcloud.readers.workloads.commands import advice, jobs_advice
+from hcloud.readers.workloads.commands import advice, jobs_advice, piped
 from hcloud.readers.workloads.findings import shown
 from hcloud.readers.workloads.formats import FORMATS
 from hcloud.readers.workloads.formats.jobs.json_text import is_empty_list, json_as_text, no_json_job
 from hcloud.readers.workloads.formats.jobs.pods import COMMAND as KUBECTL
 from hcloud.readers.workloads.formats.jobs.slurm import COMMAND as SACCT
 from hcloud.readers.workloads.formats.jobs.slurm import is_sacct
-from hcloud.readers.workloads.formats.usage.machine_columns import is_machines
+from hcloud.readers.workloads.formats.usage.machine_columns import SADF, is_machines
 from hcloud.readers.workloads.meanings import (
     JOBS,
     OF_SERIES_ONLY,
@@ -29,6 +28,7 @@ from hcloud.readers.workloads.meanings import (
 )
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.source import ZIP, TraceFile
+from hcloud.readers.workloads.tables.blanks import apart_by_blanks
 from hcloud.readers.workloads.tables.delimited import (
     Header,
     columns_of_jobs,
@@ -219,6 +219,10 @@ _OTHER_JSON: tuple[tuple[frozenset[str], str, str], ...] = tuple(
 )
 
 _ARGO = "argo list -A -o json > flows.json, or kubectl get workflows -A -o json > flows.json"
+_SADF = (
+    """awk -F';' 'BEGIN {print "time,name,percent"} !/^#/ && $4 == -1 {print $3 "," $1 "," $5 + $6 + $7}' FILE"""
+    " > use.csv (user, nice and system of sadf -d -- -u)"
+)
 _COMMAS = "write commas: tr '|' ',' < FILE > mended.csv"
 _CLOUDWATCH = "ask for JSON: aws cloudwatch get-metric-data --output json, or get-metric-statistics"
 _OTHER_TEXT: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
@@ -235,6 +239,7 @@ _OTHER_TEXT: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
             "sacct's list in columns of fixed width; -P (slurm) separates them",
             f"{SACCT} > jobs.txt",
         ),
+        (r"# hostname,", "sadf -d (machines), once it has the use alone", _SADF),
         (r"(NAMESPACE|NAME)\s.*\sDURATION", "argo's table, without requests; as JSON (pods) it is read", _ARGO),
         (r"- metadata:", "argo's YAML; as JSON (pods) it is read", _ARGO),
         (r"\[JobDetails\(", "what 'ray job list' prints; as JSON (jobs-csv) it is read", _RAY),
@@ -258,7 +263,7 @@ def unknown_table(source: TraceFile, names: Sequence[str]) -> InputError:
     """The refusal of a table whose columns are of no format."""
     jobs, series = columns_of_jobs(source, names), meant(names, SERIES)
     table = f"a table of jobs ({'jobs-parquet' if source.head.startswith(b'PAR1') else 'jobs-csv'})"
-    if names[0] in ("Full label", "Label"):
+    if names[0] in ("Full label", "Label", SADF):
         return unknown_text(source, f"{names[0]},")
     if _RULED.match(source.head):
         return unknown_text(source, "|".join(names))
@@ -319,15 +324,18 @@ def _unknown_json(source: TraceFile) -> InputError:
 def unknown_text(source: TraceFile, first: str) -> InputError:
     """The refusal of text that is no table with a header."""
     begin = first.strip() or source.head[:_LOOK].decode("utf-8", "replace").strip()
+    table = apart_by_blanks(source)
     for pattern, nearest, command in _OTHER_TEXT:
-        if pattern.match(begin):
+        if pattern.match(begin) and not (table and table.of_jobs):
             return InputError(f"{source.name}: the format is not recognised; nearest is {nearest}", hint=command)
-    if line := 0 if source.packing or str(source.path) != source.name else _line_of_names(source):
+    if (line := _line_of_names(source)) and (command := piped(source, f"tail -n +{line}")):
         return InputError(
             f"{source.name}: the format is not recognised; line 1 begins with {shown(first)}, and names of columns"
             f" stand on line {line}",
-            hint=f"leave the lines before it out: tail -n +{line} {shlex.quote(source.name)} > mended.csv",
+            hint=f"leave the lines before it out: {command}",
         )
+    if table:
+        return InputError(f"{source.name}: is a table whose columns blanks separate", hint=table.hint)
     return InputError(
         f"{source.name}: the format is not recognised; line 1 begins with {shown(first)}",
         hint=f"a table needs a header line with names of columns; {_FORMATS}",

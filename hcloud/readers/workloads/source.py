@@ -32,12 +32,12 @@ WORKLOAD_HINT = "name a trace or a history; 'hcloud workload --help' lists the f
 ZIP = b"PK\x03\x04"
 MEMBERS = 10_000  # ours: so many files of a zip archive are looked at
 STDIN = Path("-")
-STDIN_NAME = "standard input"
+STDIN_NAME, STDIN_FILE = "standard input", "stdin"
 _MARKS: tuple[tuple[bytes, Packing], ...] = ((b"\x1f\x8b", "gzip"), (b"\x28\xb5\x2f\xfd", "zstd"))
 _WHOLES = (b"{", b"[", b"PAR1")
 """How files begin that cannot be read if their end is missing."""
 _BOM = b"\xef\xbb\xbf"
-_UNPACK: dict[Packing, str] = {"": "cat {}", "gzip": "gzip -dc {}", "zstd": "zstd -dc {}", "zip": "unzip -p {}"}
+UNPACK: dict[Packing, str] = {"": "cat {}", "gzip": "gzip -dc {}", "zstd": "zstd -dc {}", "zip": "unzip -p {}"}
 _WIDE = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16", b"\x00\x00\xfe\xff": "UTF-32"}
 
 
@@ -229,7 +229,7 @@ def spooled(path: Path) -> Iterator[tuple[Path, str]]:
     if sys.stdin is None or sys.stdin.isatty():
         raise InputError("standard input is a terminal", hint="write a file's data to it: hcloud plan - < FILE")
     with temporary_folder() as folder:
-        file = folder / "stdin"
+        file = folder / STDIN_FILE
         with file.open("wb") as out:
             while block := sys.stdin.buffer.read(BLOCK):
                 out.write(block)
@@ -301,7 +301,7 @@ def _as_text(head: bytes, name: str, packing: Packing) -> tuple[bool, bytes]:
     """Whether a byte order mark stands before the first bytes of a file, and these without it."""
     for mark, encoding in _WIDE.items():
         if head.startswith(mark):
-            saved = f"{_UNPACK[packing]} | iconv -f {encoding} -t UTF-8 > {shlex.quote(f'{Path(name).stem}-utf-8.csv')}"
+            saved = f"{UNPACK[packing]} | iconv -f {encoding} -t UTF-8 > {shlex.quote(f'{Path(name).stem}-utf-8.csv')}"
             raise InputError(f"{name} is {encoding} text", hint=f"save it as UTF-8: {saved.format(shlex.quote(name))}")
     marked = head.startswith(_BOM)
     head = head.removeprefix(_BOM)

@@ -13,6 +13,9 @@ _STUDENT = (
 )  # fmt: skip
 """Student's t at 97.5 % for 1 to 30 degrees of freedom; beyond those the last one is a little wide."""
 
+_ROUNDED = 1e-3  # ours: less than a screen shows
+ENDS_THERE = "where ± reaches below 0 or above 100%, the interval ends there"
+
 
 @dataclass(frozen=True, slots=True)
 class Interval:
@@ -28,3 +31,12 @@ class Interval:
         if count == 1 or any(map(math.isnan, values)):
             return cls(fmean(values), math.nan)
         return cls(fmean(values), _STUDENT[min(count - 1, len(_STUDENT)) - 1] * stdev(values) / math.sqrt(count))
+
+    def ends(self, most: float = math.inf) -> tuple[float, float]:
+        """Where the interval ends, from 0 to the ``most`` that can be; of one seed the mean twice."""
+        half = 0.0 if math.isnan(self.half) else self.half
+        return min(max(self.mean - half, 0.0), self.mean), max(min(self.mean + half, most), self.mean)
+
+    def is_cut(self, most: float = math.inf) -> bool:
+        """Whether the mean and half of the interval say more than can be."""
+        return self.mean - self.half < -_ROUNDED or self.mean <= most < self.mean + self.half - _ROUNDED

@@ -93,12 +93,15 @@ class SweepGrid:
 def parse_grid(vary: Sequence[str], strategies: Sequence[str], seeds: Sequence[int]) -> SweepGrid:
     """The grid of ``--vary KEY=v1,v2`` options; the keys ``strategy`` and ``seed`` stand for options of that name.
 
-    Raises UsageError for a key that is varied twice, nothing to vary, or too many what-ifs.
+    Raises UsageError for a key that is varied twice, or both by its option and here; nothing to vary, or too many
+    what-ifs.
     """
     axes = {axis[0].key: axis for axis in _distinct(map(parse_axis, vary))}
     if by_key := axes.pop("strategy", None):
+        _refuse_twice("strategy", strategies)
         strategies = [str(c.value) for c in by_key]
     if chosen := axes.pop("seed", None):
+        _refuse_twice("seeds", seeds[1:])
         seeds = [int(str(c.value)) for c in chosen]
     grid = SweepGrid(tuple(dict.fromkeys(strategies)), tuple(seeds), tuple(axes.values()))
     if not vary:
@@ -107,6 +110,12 @@ def parse_grid(vary: Sequence[str], strategies: Sequence[str], seeds: Sequence[i
     if each > MOST_WHAT_IFS:
         raise UsageError(f"{each:,} what-ifs of a strategy are more than {MOST_WHAT_IFS:,}")
     return grid
+
+
+def _refuse_twice(flag: str, given: Sequence[object]) -> None:
+    if given:
+        key = flag.removesuffix("s")
+        raise UsageError(f"--{flag} and --vary {key}=... say the same: leave out one of them")
 
 
 def _distinct(axes: Iterator[Changes]) -> Iterator[Changes]:

@@ -33,7 +33,7 @@ quantiles of the job mix; P8 keeps the numbers of the strategy's own dynamic map
 LIST_SEPARATOR = ":"
 _SPIN_UP, _SENSITIVE, _RULE = "cloud.spin_up", "sensitive_share", "rule"
 _LONGEST_START = 86_400.0
-_MOST_SEED, _MOST_POOL, _MOST_WEEKS = 2**31 - 1, 1_000_000, 5200
+_MOST_SEED, _MOST_POOL, _MOST_WEEKS = 2**31 - 1, 100_000, 5200
 _WHY = "Changed by a what-if."
 _PLAIN: Mapping[str, tuple[Scope, Key]] = {
     "strategy": ("run", Key("strategy", "choice")),

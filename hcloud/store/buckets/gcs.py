@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterator, Mapping
-from typing import Any, BinaryIO
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, BinaryIO, TypeVar
 from urllib.parse import quote
 
 import google.auth
@@ -56,7 +56,9 @@ CONNECT_SECONDS, READ_SECONDS, METADATA_SECONDS = 5, 20, 1.0  # ours
 PAUSE_SECONDS = 1.0  # Google lets one object be written about once a second
 AGAIN_STATUS, RETRIES, BACKOFF = (408, 500, 502, 503, 504), 2, 0.5  # ours
 NEEDED = "the state needs storage.objects.get, list, create and delete (roles/storage.objectUser)"
+_NOT_UNDERSTOOD = (ValueError, KeyError, TypeError, AttributeError, requests.RequestException)
 _SLOWER = frozenset({"rateLimitExceeded", "userRateLimitExceeded"})
+Found = TypeVar("Found")
 
 
 class GoogleObjects:
@@ -101,8 +103,7 @@ class GoogleObjects:
         reply = self._asked("objects.get", "GET", self._path(key), {"fields": "generation,metadata"})
         if reply.status_code == 404:
             return None
-        told = self._document("objects.get", reply)
-        return Marked(str(told.get("generation", "")), str((told.get("metadata") or {}).get(MARK, "")))
+        return self._document("objects.get", reply, _marked)
 
     def put(self, writing: Writing) -> str:
         """objects.insert of metadata and content in one request."""
@@ -115,9 +116,12 @@ class GoogleObjects:
             reply = self._sent("POST", path, asked, data=body, headers={"content-type": kind})
         except requests.RequestException as error:
             raise LostError(self._unanswered("objects.insert", error, unknown=True)) from None
-        if reply.ok:
-            return self._generation(reply)
-        raise self._failed(writing, reply)
+        if not reply.ok:
+            raise self._failed(writing, reply)
+        try:
+            return _generation(parsed(reply.content))
+        except _NOT_UNDERSTOOD:
+            raise LostError(self._not_understood("objects.insert", "", unknown=True)) from None
 
     def delete(self, key: str) -> None:
         """objects.delete."""
@@ -132,9 +136,8 @@ class GoogleObjects:
             reply = self._asked("objects.list", "GET", f"/storage/v1/b/{self._bucket}/o", asked)
             if reply.status_code == 404:
                 raise self._no_bucket()
-            page = self._document("objects.list", reply)
-            yield from (str(item["name"]) for item in page.get("items", ()))
-            following = str(page.get("nextPageToken", ""))
+            names, following = self._document("objects.list", reply, _listed)
+            yield from names
             if not following:
                 return
             if following == asked.get("pageToken"):
@@ -164,13 +167,6 @@ class GoogleObjects:
             return self._no_bucket()
         return LostError(meaning) if isinstance(meaning, UnknownOutcomeError) else meaning
 
-    def _generation(self, reply: requests.Response) -> str:
-        try:
-            return str(parsed(reply.content)["generation"])
-        except (ValueError, KeyError, TypeError):
-            said = f"gs://{self._bucket}: the answer cannot be understood"
-            raise LostError(unanswered(said, self._call("objects.insert", ""), unknown=True)) from None
-
     def _asked(
         self, operation: str, method: str, path: str, asked: Mapping[str, str], *, stream: bool = False
     ) -> requests.Response:
@@ -192,16 +188,16 @@ class GoogleObjects:
         except GoogleAuthError as error:
             raise _no_credentials(error) from None
 
-    def _document(self, operation: str, reply: requests.Response) -> dict[str, Any]:
+    def _document(self, operation: str, reply: requests.Response, read: Callable[[Any], Found]) -> Found:
         self._check(operation, reply)
         try:
-            found = parsed(reply.content)
-        except (ValueError, requests.RequestException):
-            found = None
-        if not isinstance(found, dict):
-            said = f"gs://{self._bucket}: the answer cannot be understood"
-            raise unanswered(said, self._call(operation, str(reply.status_code)), unknown=False)
-        return found
+            return read(parsed(reply.content))
+        except _NOT_UNDERSTOOD:
+            raise self._not_understood(operation, str(reply.status_code), unknown=False) from None
+
+    def _not_understood(self, operation: str, code: str, *, unknown: bool) -> CloudError:
+        said = f"gs://{self._bucket}: the answer cannot be understood"
+        return unanswered(said, self._call(operation, code), unknown=unknown)
 
     def _check(self, operation: str, reply: requests.Response) -> None:
         if not 200 <= reply.status_code < 300:
@@ -235,6 +231,20 @@ class GoogleObjects:
 
     def _call(self, operation: str, code: str) -> Call:
         return Call("gcs", "-", operation, code)
+
+
+def _generation(told: Any) -> str:
+    """Of an object as it was answered; ValueError for none."""
+    return str(int(told["generation"]))
+
+
+def _marked(told: Any) -> Marked:
+    return Marked(_generation(told), str((told.get("metadata") or {}).get(MARK, "")))
+
+
+def _listed(told: Any) -> tuple[list[str], str]:
+    """The names on a page of a list, and where the next one is."""
+    return [str(item["name"]) for item in told.get("items", ())], str(told.get("nextPageToken", ""))
 
 
 def _related(writing: Writing) -> tuple[str, bytes]:

@@ -159,9 +159,8 @@ class FileLock:
             return None
         handle = self._directory.open(LOCK, os.O_RDONLY)
         try:
-            if self._try(handle, shared=True):
-                return None
-            return self._noted(handle) or NOBODY_KNOWN
+            with self._directory.failing(LOCK, "locked"):
+                return None if self._try(handle, shared=True) else self._noted(handle) or NOBODY_KNOWN
         finally:
             os.close(handle)
 
@@ -180,11 +179,12 @@ class FileLock:
                 time.sleep(PAUSE_SECONDS)
             handle = self._directory.open(LOCK, os.O_RDWR | os.O_CREAT)
             try:
-                inode = os.fstat(handle).st_ino
-                if self._try(handle, shared=False) and inode == self._directory.inode(LOCK):
-                    self._check_works()
-                    return _HeldLock(handle, inode, info)
-                seen = self._noted(handle) or seen
+                with self._directory.failing(LOCK, "locked"):
+                    inode = os.fstat(handle).st_ino
+                    if self._try(handle, shared=False) and inode == self._directory.inode(LOCK):
+                        self._check_works()
+                        return _HeldLock(handle, inode, info)
+                    seen = self._noted(handle) or seen
             except BaseException:
                 os.close(handle)
                 raise

@@ -75,7 +75,7 @@ class PrivateDirectory:
         """The names of all files; of what a crash left half written nothing is told."""
         if not os.path.lexists(self.path):
             return frozenset()
-        with self._opened() as directory:
+        with self._opened() as directory, self.failing("", "listed"):
             found = os.listdir(directory)  # noqa: PTH208  # of the handle that was checked, not of a path
             return frozenset(n for n in found if not n.endswith(FRESH))
 
@@ -83,7 +83,7 @@ class PrivateDirectory:
         """All of a file; None where there is none."""
         if not os.path.lexists(self.path):
             return None
-        with self._opened() as directory, self._failing(name, "read"):
+        with self._opened() as directory, self.failing(name, "read"):
             try:
                 handle = os.open(name, _READ | _NO_LINK, dir_fd=directory)
             except FileNotFoundError:
@@ -98,7 +98,7 @@ class PrivateDirectory:
     def replace(self, name: str, data: bytes) -> None:
         """Write beside, sync, rename, sync the directory."""
         self.make()
-        with self._opened() as directory, self._failing(name, "written"):
+        with self._opened() as directory, self.failing(name, "written"):
             self._check_present(name, directory)
             fresh = f"{name}{FRESH}"
             with suppress(FileNotFoundError):  # what a crash left there
@@ -120,7 +120,7 @@ class PrivateDirectory:
 
     def append(self, name: str, line: bytes, whole: int, size: int) -> None:
         """Write a line at the end of a file and sync it."""
-        with self._opened() as directory, self._failing(name, "written"):
+        with self._opened() as directory, self.failing(name, "written"):
             handle = os.open(name, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC | _NO_LINK, dir_fd=directory)
             try:
                 found = os.fstat(handle)
@@ -133,7 +133,7 @@ class PrivateDirectory:
 
     def remove(self, name: str) -> None:
         """Remove a file so that it stays away."""
-        with self._opened() as directory, self._failing(name, "removed"), suppress(FileNotFoundError):
+        with self._opened() as directory, self.failing(name, "removed"), suppress(FileNotFoundError):
             os.unlink(name, dir_fd=directory)
             self.disk.sync(directory)
 
@@ -142,7 +142,7 @@ class PrivateDirectory:
         if os.path.lexists(self.path):
             return
         check_folder_of(self.path)
-        with self._failing("", "made"):
+        with self.failing("", "made"):
             with suppress(FileExistsError):  # another hcloud was faster
                 self.path.mkdir(mode=0o700)
                 self.path.chmod(0o700)  # a umask may have taken the owner's own bits
@@ -155,7 +155,7 @@ class PrivateDirectory:
 
     def open(self, name: str, flags: int) -> int:
         """A handle of a plain file of the directory, made (for its owner only) where ``flags`` say so."""
-        with self._opened() as directory, self._failing(name, "opened"):
+        with self._opened() as directory, self.failing(name, "opened"):
             handle = os.open(name, flags | os.O_CLOEXEC | _NO_LINK, 0o600, dir_fd=directory)
             try:
                 self._check_file(name, os.fstat(handle))
@@ -168,7 +168,7 @@ class PrivateDirectory:
 
     def inode(self, name: str) -> int | None:
         """The inode a name stands for now; None where there is no such name."""
-        with self._opened() as directory:
+        with self._opened() as directory, self.failing(name, "looked at"):
             try:
                 return os.stat(name, dir_fd=directory, follow_symlinks=False).st_ino
             except FileNotFoundError:
@@ -225,7 +225,7 @@ class PrivateDirectory:
             os.close(handle)
 
     @contextmanager
-    def _failing(self, name: str, done: str) -> Iterator[None]:
+    def failing(self, name: str, done: str) -> Iterator[None]:
         """Turn what the system says into a full sentence."""
         path = self.path / name
         try:

@@ -101,6 +101,7 @@ def header_line(setup: Setup, live: LiveOrigin | None = None) -> str:
                 "start": setup.start,
                 "beside": [list(lot) for lot in setup.beside],
                 **({"speeds": [list(row) for row in setup.speeds]} if setup.speeds else {}),
+                **({"window": list(setup.window)} if setup.window else {}),
             },
             "types": [{name: getattr(facts, name) for name in _TYPE} for facts in setup.types],
             "whole_servers": setup.whole_servers,
@@ -332,7 +333,9 @@ def _setup(document: dict[str, Any]) -> Setup:
         beside = tuple((int(kind), int(servers)) for kind, servers in head.get("beside", ()))
         named = str(head["strategy"]), str(head["digest"])
         speeds = tuple(tuple(map(int, row)) for row in head.get("speeds", ()))
-        made = Setup(*named, Rules(**rules), whole, int(head["pool"]), start, types, beside, speeds)
+        since, until = map(float, head.get("window") or (0.0, 0.0))
+        window = (since, until) if "window" in head else None
+        made = Setup(*named, Rules(**rules), whole, int(head["pool"]), start, types, beside, speeds, window)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise EventError(f"not the first line of a journal: {error}") from None
     _check(made)
@@ -343,6 +346,7 @@ def _check(made: Setup) -> None:
     """EventError for numbers that no controller was ever told."""
     numbers = [
         *made.rules,
+        *(made.window or ()),
         made.start or 0.0,
         *(n for t in made.types for n in (t.cores, t.memory, t.spin_up, t.prior)),
     ]

@@ -118,8 +118,9 @@ def list_commitments(loaded: Loaded, where: CommitSelection, at: datetime) -> Ho
     scope, held = None, dict[str, Commitment]()
     if where.cloud_in(loaded) is not None:
         with opened(loaded, where, None, at) as ground:
-            scope = ground.live.ask(ground.cloud.scope)
-            held = {c.id: c for c in ground.live.ask(ground.cloud.commitments)}
+            asking = ground.here.patience()
+            scope = asking.ask(ground.cloud.scope)
+            held = {c.id: c for c in asking.ask(ground.cloud.commitments)}
     pairs = [MatchedPurchase(p, held.pop(p.id, None)) for p in past.purchases]
     pairs += [MatchedPurchase(None, held[i]) for i in sorted(held)]
     everything = [p.commitment for p in pairs if p.commitment is not None]

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from hcloud.errors import InputError, UsageError
-from hcloud.model.plans.difference import PlanDifference
+from hcloud.model.plans.difference import PlanDifference, TextShift
 from hcloud.model.plans.figures import PlanFigures
 from hcloud.planning.explanations.plan_diff import difference_of
 from hcloud.planning.explanations.plan_figures import figures_of
+from hcloud.readers.configuration.config import Config
 from hcloud.store.plan_file import load_made
 
 NO_PLAN = Path("-")
@@ -22,9 +25,22 @@ def compare(base: Path, head: Path, *, base_may_be_missing: bool = False) -> Pla
     """
     before = None if is_missing(base, allowed=base_may_be_missing) else read_figures(base)
     try:
-        return difference_of(before, read_figures(head))
+        found = difference_of(before, read_figures(head))
     except ValueError as error:
         raise InputError(f"{base} and {head}: {error}") from None
+    return replace(found, settings=tuple(_stated(found.settings)))
+
+
+def _stated(settings: Iterable[TextShift]) -> Iterator[TextShift]:
+    """Settings with the default where a plan does not say it, but for those that are the same then."""
+    defaults = Config()
+    for one in settings:
+        section, _, key = one.key.partition(".")
+        value = getattr(getattr(defaults, section, None), key, None)
+        default = f"{value:g}" if isinstance(value, float) else ""
+        stated = replace(one, before=one.before or default, after=one.after or default)
+        if stated.before != stated.after:
+            yield stated
 
 
 def is_missing(base: Path, *, allowed: bool) -> bool:

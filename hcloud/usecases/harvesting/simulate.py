@@ -23,7 +23,7 @@ from hcloud.readers.harvest.dags import check_sizes, read_dags, read_runs
 from hcloud.sim.harvesting.graphs import VCPU
 from hcloud.sim.harvesting.run import last_runs, run_system
 from hcloud.sim.harvesting.setup import SYSTEMS, IdlePool, idle_pool, kept_cores, poisson
-from hcloud.units import SECONDS_PER_HOUR, format_span
+from hcloud.units import SECONDS_PER_HOUR, counted, format_span
 from hcloud.usecases.harvesting.opened import UseRequest, open_use
 from hcloud.usecases.workloads.sources import SCENARIO_PREFIX
 
@@ -120,8 +120,8 @@ def _prepared(request: TaskRequest) -> _Prepared:
     if before < opened.policy.least_days:
         most = histories.days - opened.policy.least_days
         raise EvidenceError(
-            f"{opened.name}: the history is {histories.days} days long; {format_span(days * DAY)} of it are run, and"
-            f" types of use need {opened.policy.least_days} days before",
+            f"{opened.name}: the history is {counted(histories.days, 'day')} long; {format_span(days * DAY)} of it are"
+            f" run, and types of use need {counted(opened.policy.least_days, 'day')} before",
             hint=f"--hours {most * HOURS} at most" if most > 0 else "give a longer history",
         )
     types = use_types(replace(histories, use=histories.part(0, before)), opened.policy, request.use.seed)

@@ -97,10 +97,11 @@ class Requests:
         return path
 
     def new(self) -> Sequence[Asked]:
-        """What was asked for since the last call."""
-        self._forget(self._read)
-        self._read = sorted(self._all(), key=lambda p: p.stat().st_mtime_ns)
-        return [Asked(0.0, what, job) for what, job in map(_said, self._read) if what in ASKS]
+        """What was asked for since the last call. What cannot be removed for a time is told once."""
+        self._forget(known := self._read)
+        fresh = sorted(set(self._all()).difference(known), key=_since)
+        self._read = [*filter(Path.exists, known), *fresh]
+        return [Asked(0.0, what, job) for what, job in map(_said, fresh) if what in ASKS]
 
     @property
     def end(self) -> str:
@@ -117,8 +118,16 @@ class Requests:
 
     def _forget(self, paths: list[Path]) -> None:
         for path in paths:
-            path.unlink(missing_ok=True)
-        self._read = []
+            with suppress(OSError):
+                path.unlink()
+
+
+def _since(path: Path) -> int:
+    """When something was asked for; 0 where the system does not tell."""
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return 0
 
 
 def _said(path: Path) -> tuple[str, str]:

@@ -123,7 +123,7 @@ def profile_on_cloud(
     found = _named(_profile(parcel, errand), _machine_name(ground, fare.instance_type))
     found = merged(before, found) if before else found
     save_profile(found, errand.target)
-    return ProfileRun(found, errand.target, interrupted=False)
+    return ProfileRun(found, errand.target)
 
 
 def _machine_name(ground: LiveGround, instance_type: str) -> str:

@@ -48,9 +48,9 @@ class ObservedValue:
 
 @dataclass(frozen=True, slots=True)
 class ClassificationRequest:
-    """What is asked: applications (names or files; all of the folder without any), where their profiles are, the corpus
-    (``bundled``, a folder of profiles, or a matrix file), how to classify, and the columns that performance is compared
-    to, by aspect, where they are not the corpus's own choice."""
+    """What is asked: applications (names or files; without any all of the folder, of the working directory or of the
+    corpus), where their profiles are, the corpus (``bundled``, a folder of profiles, or a matrix file), how to
+    classify, and the columns that performance is compared to, by aspect, where they are not the corpus's own choice."""
 
     apps: tuple[str, ...] = ()
     folder: Path | None = None
@@ -120,7 +120,8 @@ class _Corpus(NamedTuple):
 def _asked(request: ClassificationRequest) -> list[Profile]:
     folder = request.folder or (bundled("profiles") if request.corpus == BUNDLED else Path(request.corpus))
     if not request.apps:
-        if found := list(load_corpus(folder)):
+        own = Path() if request.folder is None and request.corpus == BUNDLED else folder
+        if found := list(load_corpus(own) or load_corpus(folder)):
             return found
         raise UsageError(f"{folder}: has no profiles", hint="'hcloud profile run --name NAME -- COMMAND' makes one")
     folders = (request.folder,) if request.folder else (Path(), folder)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -25,11 +26,11 @@ MOST_BUSY = 0.2  # ours: vCPUs that others may use
 
 @dataclass(frozen=True, slots=True)
 class ProfileRun:
-    """A profile, where it was written, and whether Ctrl-C cut the run short."""
+    """A profile, where it was written, and which signal cut the run short (0: none)."""
 
     profile: Profile
     path: Path
-    interrupted: bool
+    interrupted: int = 0
 
 
 def resources_named(words: Sequence[str]) -> tuple[str, ...]:
@@ -128,26 +129,36 @@ def run_profile(app: App, probing: ProbeRequest, out: Path, advance: Callable[[f
     before = earlier(out, session.profile())
     if probing.busy:
         session.notes.append(f"not known well: {probing.busy}")
-    interrupted = False
-    try:
-        with heard_ends(_interrupted_by):
+    told = _EndSignal()
+    with heard_ends(told):
+        try:
             session.run(advance)
-    except KeyboardInterrupt as told:
-        if not session.stands:
-            for number in told.args:  # nothing is lost: end as by a signal that nobody heard
-                os.kill(os.getpid(), number)
-            raise
-        interrupted = True
-        session.notes.append("interrupted; measurements so far are kept")
-    profile = session.profile()
-    profile = merged(before, profile) if before else profile
-    save_profile(profile, out)
-    return ProfileRun(profile, out, interrupted)
+        except KeyboardInterrupt:
+            told.number = told.number or signal.SIGINT
+        told.is_over = True
+        if session.stands or not told.number:
+            if told.number:
+                session.notes.append("interrupted; measurements so far are kept")
+            profile = session.profile()
+            profile = merged(before, profile) if before else profile
+            save_profile(profile, out)
+            return ProfileRun(profile, out, told.number)
+    os.kill(os.getpid(), told.number)  # nothing is lost: end as by a signal that nobody heard
+    raise KeyboardInterrupt
 
 
-def _interrupted_by(number: int, _: object) -> None:
-    """What ends the process keeps as much as Ctrl-C does."""
-    raise KeyboardInterrupt(number)
+@dataclass(slots=True)
+class _EndSignal:
+    """Which signal asked for the end. What ends the process keeps as much as Ctrl-C does; once measuring is over, none
+    comes between the measurements and their file."""
+
+    number: int = 0
+    is_over: bool = False
+
+    def __call__(self, number: int, _: object) -> None:
+        self.number = self.number or number
+        if not self.is_over:
+            raise KeyboardInterrupt
 
 
 def earlier(path: Path, found: Profile) -> Profile | None:

@@ -149,7 +149,7 @@ def accuracy_of_journal(plan_file: Path, journal: Path, asked: ReportRequest) ->
     step = max(plan.step_seconds, LEAST_STEP)
     # what is dated, as live work, is no simulation of the plan's trace: it counts as a whole
     counted = None if is_dated(told.setup, told.entries) else plan.workload.window
-    window = None if counted is None else _in_seconds_of(journeys, counted)
+    window = None if counted is None else _in_seconds_of(journeys, counted, told.setup.window)
     actual = report_of_journal(journal, asked, _place(plan, plan_file), window)
     span = span_of(journeys, told.setup.reserved_cores, follower.last, step, window)
     found = _accuracy((plan, plan_file), actual, asked, _Ran(quality_of("all jobs", journeys), span))
@@ -159,9 +159,14 @@ def accuracy_of_journal(plan_file: Path, journal: Path, asked: ReportRequest) ->
     return replace(found, figures=(*found.figures, *own.figures), notes=(*found.notes, *own.notes))
 
 
-def _in_seconds_of(journeys: Sequence[Journey], counted: Window) -> tuple[float, float]:
-    """A plan's window in the seconds of a run. A run of a plan has only the jobs of a window that was cut out, so that
-    none came later than that lasts, and begins with it; others begin with the trace."""
+def _in_seconds_of(
+    journeys: Sequence[Journey], counted: Window, said: tuple[float, float] | None
+) -> tuple[float, float]:
+    """A plan's window in the seconds of a run: what the journal says, where that is as long. Else a run of a plan has
+    only the jobs of a window that was cut out, so that none came later than that lasts, and begins with it; others
+    begin with the trace."""
+    if said is not None and abs(said[1] - said[0] - counted.seconds) < 1:
+        return said
     alone = counted.rule in _CUT_OUT and max((j.arrived for j in journeys), default=0.0) < counted.seconds + LEAST_STEP
     first = counted.start if alone else counted.first
     return counted.start - first, counted.end - first
@@ -180,9 +185,10 @@ def accuracy_of_decisions(journal: Path) -> Accuracy:
     return Accuracy("", journal.name, max(hours, Decimal("0.0003")), own.figures, None, own.notes)
 
 
-def accuracy_of_live(plan_file: Path, actual: Report, asked: ReportRequest) -> Accuracy:
-    """A plan beside what was rented, as its report says."""
-    return _accuracy((load_plan(plan_file), plan_file), actual, asked, None)
+def accuracy_of_live(plan_file: Path, rented: Callable[[], Report], asked: ReportRequest) -> Accuracy:
+    """A plan beside what was ``rented``, as its report says, which is made only where the file is a plan."""
+    plan = load_plan(plan_file)
+    return _accuracy((plan, plan_file), rented(), asked, None)
 
 
 def _place(plan: Plan, path: Path) -> JournalPricing:

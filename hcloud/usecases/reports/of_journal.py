@@ -15,7 +15,8 @@ from hcloud.errors import EvidenceError, UsageError
 from hcloud.model.catalog import Offer, Payment, Provider, PurchaseOption
 from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.holdings.live import Commitment
-from hcloud.model.report import Period
+from hcloud.model.report import MachineRental, Period
+from hcloud.planning.changes.slots import RESERVED
 from hcloud.planning.reports.report import Report, ReportSource
 from hcloud.planning.reports.savings import INSTANCES
 from hcloud.readers.configuration.config import Loaded
@@ -63,10 +64,8 @@ def report_of_journal(
     origin = 0 if dated else midnight(asked.span.start or asked.at.date())
     told = rented_in(journal.setup, journal.entries, origin) if live is None else rented_live(journal)
     if window is not None:
-        start, end = (min(max(origin + round(at), told.period.start), told.period.end) for at in window)
-        if start >= end:
-            raise EvidenceError(f"{path}: ends before the window begins that the plan counts", hint=_PLAYED)
-        told = replace(told, period=Period(start, end))
+        counted = origin + round(window[0]), origin + round(window[1])
+        told = _within(told, path, counted, is_own=window == journal.setup.window)
     provider, region = _where(asked.loaded, place if live is None else _stated_or_own(place, live))
     there = in_places(asked.loaded, [(provider, region)])
     book, said = open_prices(there, asked.at.date())
@@ -85,11 +84,31 @@ def report_of_journal(
         price_day=oldest_price(rows, tariff),
         notes=(
             *said,
-            *_notes(told, provider, region, dated=dated, bought=bought),
+            f"priced in {provider} {region}",
+            *_notes(told, None if dated else origin, bought=bought),
             *ends_not_told(told.rented, told.period),
         ),
         team_tag=asked.team_tag,
     )
+
+
+def _within(told: JournalRentals, path: Path, window: tuple[int, int], *, is_own: bool) -> JournalRentals:
+    """What was rented in a window. The one that a journal says ``is_own``, so that before its first event and after its
+    last one nothing ran but the reserve; of others only what the journal tells of counts."""
+    first, last = told.period.start, told.period.end
+    start, end = window if is_own else (min(max(at, first), last) for at in window)
+    if start >= end:
+        raise EvidenceError(f"{path}: ends before the window begins that the plan counts", hint=_PLAYED)
+    rented = (_stretched(r, told.period, Period(start, end)) if is_own else r for r in told.rented)
+    return replace(told, rented=tuple(rented), period=Period(start, end))
+
+
+def _stretched(rental: MachineRental, told: Period, to: Period) -> MachineRental:
+    """A rental as it was in a period that may be longer than what was ``told``: the reserve goes on, all else ended."""
+    if rental.address != RESERVED:
+        return replace(rental, end=told.end if rental.end is None else rental.end)
+    begun = min(rental.start, to.start) if rental.start == told.start else rental.start
+    return replace(rental, start=begun, end=max(told.end, to.end) if rental.end in (None, told.end) else rental.end)
 
 
 @contextmanager
@@ -129,7 +148,7 @@ def _pool(told: JournalRentals, tariff: Tariff, place: JournalPricing) -> tuple[
     for name, servers in told.pool.items():
         ways = place.by_type.get(name) or (place.commitment,)
         for wanted, count in Counter([*ways, *[ways[0]] * servers][:servers]).items():
-            offer = _bought_as(name, tariff, wanted)
+            offer = _bought_as(name, tariff, wanted, is_planned=bool(place.by_type))
             ends = starts + timedelta(hours=offer.key.term_years * HOURS_PER_YEAR)
             other = "" if wanted == ways[0] else f"-{wanted}"
             label = f"{POOL}-{name}{other}" if made else POOL
@@ -137,7 +156,7 @@ def _pool(told: JournalRentals, tariff: Tariff, place: JournalPricing) -> tuple[
     return tuple(made)
 
 
-def _bought_as(name: str, tariff: Tariff, wanted: str | None) -> Offer:
+def _bought_as(name: str, tariff: Tariff, wanted: str | None, *, is_planned: bool) -> Offer:
     """The commitment of the pool: what is asked for, else the provider's one-year commitment of instances, all upfront
     where that is sold, as the simulator buys it."""
     on_demand = tariff.offer(name, PurchaseOption.ON_DEMAND).key
@@ -145,6 +164,9 @@ def _bought_as(name: str, tariff: Tariff, wanted: str | None) -> Offer:
     sold = [o for o in every if o.key.option in INSTANCES]
     named = {f"{o.key.option}-{o.key.term_years}y-{o.key.payment}": o for o in reversed(every)}
     if wanted is not None:
+        if wanted not in named and is_planned:
+            why = f"{on_demand.provider}/{on_demand.region}/{name}/{wanted}: the plan has it, the price book does not"
+            raise EvidenceError(why, hint="import or refresh the price: 'hcloud pricing import --help'")
         if wanted not in named:
             raise UsageError(
                 f"--commitment {wanted}: {name} is not for sale with these terms",
@@ -157,13 +179,11 @@ def _bought_as(name: str, tariff: Tariff, wanted: str | None) -> Offer:
     return min(usual, key=lambda o: (o.key.payment is not Payment.ALL, o.term_cost))
 
 
-def _notes(told: JournalRentals, provider: Provider, region: str, *, dated: bool, bought: bool) -> Sequence[str]:
-    found = [f"priced in {provider} {region}"]
-    if not dated:
-        day = datetime.fromtimestamp(told.period.start, UTC).date()
-        found.append(f"the journal's clock starts at 0, read as {day} (--from)")
+def _notes(told: JournalRentals, origin: int | None, *, bought: bool) -> Iterator[str]:
+    if origin is not None:
+        day = datetime.fromtimestamp(origin, UTC).date()
+        yield f"the journal's clock starts at 0, read as {day} (--from)"
     if told.pool and not bought:
-        found.append("a live journal has no commitments: the reserve is charged at on-demand prices (set --commitment)")
+        yield "a live journal has no commitments: the reserve is charged at on-demand prices (set --commitment)"
     elif told.pool:
-        found.append("the reserved pool is bought when the journal begins; its upfront payment is billed there")
-    return found
+        yield "the reserved pool is bought when the journal begins; its upfront payment is billed there"

@@ -100,7 +100,7 @@ def setup_of_run(outcome: RunOutcome) -> Setup:
     made = setup_of(setting.strategy, rules, control.kinds, setting.shop, setting.pool)
     beside = tuple((lot.kind, lot.servers) for lot in setting.lots[1:])
     speeds = () if setting.speeds is None else tuple(map(tuple, control.speeds.tolist()))
-    return replace(made, start=0.0, beside=beside, speeds=speeds)
+    return replace(made, start=0.0, beside=beside, speeds=speeds, window=setting.window)
 
 
 def journal_entries(outcome: RunOutcome, setup: Setup) -> Iterator[Entry]:

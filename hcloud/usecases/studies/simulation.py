@@ -301,12 +301,13 @@ def setting_for(study: Study, strategy: Strategy, pool: int | None = None) -> Se
 
 
 def _counted(study: Study) -> tuple[float, float] | None:
-    """The window in seconds of a run; None where it leaves out nothing."""
+    """The window in seconds of a run, before 0 where nothing is submitted when it begins; None where it is the whole
+    trace."""
     window = study.window
-    if window is None or (window.start <= window.first and window.end == window.last):
+    if window is None or (window.start, window.end) == (window.first, window.last):
         return None
     first = origin(study.jobs)
-    return max(window.start - first, 0.0), window.end - first
+    return window.start - first, window.end - first
 
 
 def tasks_for(study: Study, strategy: Strategy) -> Tasks:

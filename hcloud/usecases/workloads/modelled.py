@@ -6,16 +6,18 @@ from collections.abc import Iterable, Iterator
 
 from hcloud.model.workload import Modelled
 from hcloud.planning.fleets.gpu_jobs import GPUS
-from hcloud.planning.forecasting.needs import KEY, NO_PROFILE, RESIZED
+from hcloud.planning.forecasting.needs import AS_ASKED, KEPT, KEY, NO_PROFILE, RESIZED
 from hcloud.readers.workloads.formats.jobs.recorded import FEATURES, NO_ZONE
 from hcloud.readers.workloads.formats.jobs.stated_units import OF_G
-from hcloud.units import counted_vcpus
+from hcloud.units import counted_vcpus, some_of
 
+NAMED = 5
 MEMORY_KEY, CORES_KEY = "memory_per_core", "default_cores"
 
 
 def of_rules(rules: Iterable[Modelled]) -> Iterator[str]:
-    """Of what was assumed of the workload that which changes most."""
+    """Of what was assumed of the workload that which changes most, and what profiles changed or did not."""
+    rules = tuple(rules)
     for rule in rules:
         if rule.key in (MEMORY_KEY, CORES_KEY):
             each = f"{counted_vcpus(float(rule.rule))} for each job" if rule.key == CORES_KEY else rule.rule
@@ -28,7 +30,21 @@ def of_rules(rules: Iterable[Modelled]) -> Iterator[str]:
             yield f"{GPUS}: {rule.rule} ({rule.key})"
         if rule.rule == OF_G:
             yield f"{rule.column} of the workload is taken {rule.rule}"
-        if rule.key == KEY and rule.rule.startswith(NO_PROFILE):
+    yield from _of_profiles(rule for rule in rules if rule.key == KEY)
+
+
+def _of_profiles(rules: Iterable[Modelled]) -> Iterator[str]:
+    as_asked: dict[str, list[str]] = {}
+    for rule in rules:
+        told = rule.rule.partition("; ")[0]
+        if rule.rule.startswith(NO_PROFILE):
             yield f"{rule.column} of the workload have {rule.rule}"
-        elif rule.key == KEY and RESIZED in rule.rule:
-            yield f"{rule.column} is sized by its profile, not as asked for: {rule.rule.partition('; ')[0]}"
+        elif RESIZED in rule.rule:
+            yield f"{rule.column} is sized by its profile, not as asked for: {told}"
+        elif rule.rule.startswith(AS_ASKED):
+            why = told.partition(", Q_T")[0].removeprefix(AS_ASKED).removeprefix(", as ")
+            as_asked.setdefault(why or f"no smaller size surely keeps {KEPT:.0%} of the performance", []).append(
+                rule.column
+            )
+    for why, apps in as_asked.items():
+        yield f"profiled, and sized as asked for: {some_of(apps, NAMED)} ({why})"

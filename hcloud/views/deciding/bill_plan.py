@@ -27,7 +27,7 @@ SHOWN_REASONS = SHOWN_ENDS = 4
 PICTURED_KINDS = 12
 COLUMNS = (
     "name", "provider", "region", "mean_vcpus", "held_vcpus", "bought_vcpus", "paid", "at_list", "at_book", "now",
-    "after", "upfront", "at_worst", "why_not",
+    "after", "upfront", "more_at_worst", "why_not",
 )  # fmt: skip
 
 
@@ -160,7 +160,7 @@ def _notes(made: BillPlan) -> Iterator[str]:
     if len(left) > SHOWN_REASONS:
         rest = sum((monthly for _, monthly in left[SHOWN_REASONS:]), Decimal(0))
         yield f"not planned, {format_money(rest)}/month: {counted(len(left) - SHOWN_REASONS, 'more kind')}"
-    worst = sum((kind.at_worst for kind in made.kinds), Decimal(0))
+    worst = sum((kind.more_at_worst or Decimal(0) for kind in made.kinds), Decimal(0))
     if made.daily and made.planned and made.longest_days == 1:  # of longer ones that is not known, as a warning says
         yield (
             "the bill has daily rows, spread evenly over their hours: had each day's use fallen into one "

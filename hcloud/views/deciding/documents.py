@@ -67,8 +67,9 @@ class _Kind(Part):
     book_monthly: Annotated[Cents | None, From("at_book")]
     now_monthly: Annotated[Cents, From("now")]
     plan_monthly: Annotated[Cents, From("after")]
+    floating_monthly: Annotated[Cents, From("floating")]
     upfront: Cents
-    at_worst_monthly: Annotated[Cents, From("at_worst")]
+    more_at_worst_monthly: Annotated[Cents | None, From("more_at_worst")]
     mix: Annotated[list[_Line], From(lambda of: () if of.plan is None else of.plan.mix)]
     warnings: Annotated[list[Text], From(lambda of: () if of.plan is None else of.plan.warnings)]
     said: list[Text]

@@ -37,6 +37,8 @@ def _said_of_reserve(plan: Plan) -> str:
     now = " now" if begun_later(plan.purchases) else ""
     if plan.reserve is None:
         return f"{reserved_vcpus(plan.mix):,.0f} vCPUs are reserved{now}."
+    if not plan.reserve.vcpus:
+        return f"Nothing is reserved{now}: all of it is rented."
     takes = plan.reserve.takes
     return (
         f"{plan.reserve.vcpus:,.0f} vCPUs are reserved{now} and take {takes:.0%} of it; {1 - takes:.0%} is rented. On"

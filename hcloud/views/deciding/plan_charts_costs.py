@@ -125,7 +125,8 @@ def _quality(operation: Operation, points: Sequence[OperatingPoint], measure: Qu
             continue
         value, half = band.mean * measure.factor, (band.half or 0.0) * measure.factor
         said = f"{value:,.{measure.digits}f}" + (f" ± {half:,.{measure.digits}f}" if half else "") + measure.unit
-        rows.append(BarRow(_called(point, operation), said, value, value - half, value + half, _kind(point, operation)))
+        ends = max(value - half, 0.0), min(value + half, 100.0) if measure.unit == "%" else value + half
+        rows.append(BarRow(_called(point, operation), said, value, *ends, _kind(point, operation)))
     if not rows:
         return None
     kept = measure.attribute == "kept_qos"

@@ -70,6 +70,8 @@ def _lead(plan: Plan) -> Iterator[str]:
     how = "" if plan.operation is None else f", run as {plan.operation.strategy},"
     if (glimpse := glimpsed(plan.history)) is not None:
         yield f"{_decision(plan)}{how}. {_capital(too_short_to_save(plan, glimpse))}."
+    elif not (plan.purchases or saved):
+        yield f"{_decision(plan)}{how} costs {format_money(after)} a month: no commitment is worth buying."
     else:
         rented = _before(plan) == ALL_ON_DEMAND
         rival = ALL_ON_DEMAND if rented else "buying nothing beside what is owned already"
@@ -162,7 +164,7 @@ def _falls(plan: Plan) -> PageSection | None:
         return None
     words = ["The commitment is paid for whether it is used or not; this is what that costs where the forecast fails."]
     if not plan.purchases:
-        words = ["Nothing is bought: at less demand less is paid."]
+        words = ["Nothing is bought: what is rented follows demand, in whole machines."]
     if plan.operation is not None:
         words.append("These figures are arithmetic; simulated ones lie higher.")
     if plan.risk is not None:
@@ -208,9 +210,10 @@ def _why_not(plan: Plan) -> PageSection:
         + (f"; unless {r.flips_if}" if r.flips_if else "")
         for r in close
     )
-    words = (f"{counted(len(plan.refusals), 'option')} refused; the nearest:",) if points else ("Nothing was refused.",)
+    words = f"{counted(len(plan.refusals), 'option')} refused" if plan.refusals else "Nothing was refused"
+    words += "; the nearest:" if points else "."
     listed = (tables.refusals_table(plan),) if plan.refusals else ()
-    return PageSection("Why not something else", words, tables=listed, points=points)
+    return PageSection("Why not something else", (words,), tables=listed, points=points)
 
 
 def _rests_on(plan: Plan) -> PageSection:

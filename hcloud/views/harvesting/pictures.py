@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from hcloud.harvest.outcomes import ReplicaStudy
 from hcloud.harvest.results import HarvestPlan
+from hcloud.units import counted
 from hcloud.views.harvesting.replicas import row_name
 from hcloud.views.page.drawn import Drawn
 from hcloud.views.page.panels import WIDTH, Panel, PanelGroup, SeriesMark, panels
@@ -46,7 +47,7 @@ def week_of(found: HarvestPlan) -> Drawn:
         for hour, vcpus in enumerate(row)
     ]
     days = len(week.services) // 24
-    title = f"{days} days of a pool"
+    title = f"{counted(days, 'day')} of a pool"
     services, batch = (row.mean() / week.paid for row in (week.services, week.carried))
     said = f"{week.paid:,.0f} vCPUs paid for: {services:.0%} used by services, {batch:.0%} by batch"
     panel = Panel("", "areas", "hours (the first day begins at 0, UTC)", "vCPUs", marks)

@@ -41,7 +41,7 @@ def harvest_plan_markdown(found: HarvestPlan) -> Written:
 def headline(found: HarvestPlan) -> str:
     """What was matched with what."""
     batch, types = found.batch, found.typed.types
-    jobs = f"{sum(batch.jobs):,} jobs of batch" if sum(batch.jobs) else "batch"
+    jobs = f"{counted(sum(batch.jobs), 'job')} of batch" if sum(batch.jobs) else "batch"
     return (
         f"{jobs} over {format_duration(batch.seen * 3600)} ({batch.name}) against the idle hours of"
         f" {counted(int(types.histories.servers.sum()), 'server')} over {counted(types.days, 'day')}"

@@ -94,7 +94,8 @@ def notes_of_use(opened: OpenedUse, days: int) -> Iterator[str]:
     """The same of histories, of which so many days told the types."""
     histories = opened.histories
     if days < opened.policy.periodic_days:
-        yield f"{days} days of history: no tenant can be periodic, which takes {opened.policy.periodic_days} days."
+        needed = opened.policy.periodic_days
+        yield f"{counted(days, 'day')} of history: no tenant can be periodic, which takes {counted(needed, 'day')}."
     if opened.unsized:
         yield (
             f"The vCPUs of {counted(len(opened.unsized), 'machine')} are unknown, so that each counts as one and"

@@ -103,6 +103,10 @@ def _said(answer: ApplicationEstimate) -> Iterator[str]:
         yield f"not measurable on the profiled machine: {names} ('hcloud profile show' says why)"
     for probe in answer.estimate.probes:
         yield f"too little is known of {WORDS[probe.aspect]}: measure {probe.column} next ({probe.why})"
+    if missing := dict.fromkeys(p.column for p in answer.estimate.probes if p.aspect.is_interference):
+        yield f"'hcloud profile run --resources {','.join(missing)}' with the same command and file adds them"
+    if not (answer.estimate.rows or answer.estimate.probes):
+        yield "nothing is predicted: the applications seen before were measured in no other column"
 
 
 def _mixed(answer: ApplicationEstimate) -> Iterator[str]:

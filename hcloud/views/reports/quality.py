@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 
 from hcloud.model.plans.operation import Band, OperatingPoint
-from hcloud.planning.reports.accuracy import Accuracy, ComparedFigure, CostEffects
+from hcloud.planning.reports.accuracy import DIME, Accuracy, ComparedFigure, CostEffects
 from hcloud.planning.reports.quality import GroupQuality, QualityReport
 from hcloud.units import counted, format_span, percent
 from hcloud.views.page.parts import Page, PageSection
@@ -144,7 +144,7 @@ def _bare(value: Decimal | None, unit: str) -> str:
         return NONE
     if unit == "share":
         return f"{value * 100:.1f}"
-    places = 0 if unit == "$/month" else 1 if unit == "vCPU" else 2
+    places = 0 if unit == "$/month" else 1 if unit == "vCPU" else 4 if unit == "$/h" and abs(value) < DIME else 2
     return f"{value:,.{places}f}"
 
 
@@ -157,9 +157,9 @@ def amount(value: Decimal | None, unit: str) -> str:
 
 def _effects(found: CostEffects) -> Figures:
     rows = [
-        ("predicted, of the mix", f"{found.predicted:,.2f}"),
-        *((name, f"{dollars:+z,.2f}") for name, dollars in _parts(found)),
-        ("actual", f"{found.actual:,.2f}"),
+        ("predicted, of the mix", f"{found.predicted:,}"),
+        *((name, f"{dollars:+z,}") for name, dollars in _parts(found)),
+        ("actual", f"{found.actual:,}"),
     ]
     return Figures(("dollars an hour", "$/h"), rows, frozenset((1,)))
 
@@ -178,7 +178,7 @@ def _said(found: CostEffects) -> str:
         return "no difference: the cost an hour is as planned"
     name, most = max(_parts(found), key=lambda part: abs(part[1]))
     verb = "more" if found.difference > 0 else "less"
-    return f"${abs(found.difference):,.2f}/h {verb} than planned for the mix; main cause: {name} ({most:+,.2f})"
+    return f"${abs(found.difference):,}/h {verb} than planned for the mix; main cause: {name} ({most:+,})"
 
 
 def report_page(title: str, sections: tuple[PageSection, ...]) -> Page:

@@ -16,7 +16,7 @@ from hcloud.sim.outcomes.comparison import (
     dollars_per_hour,
     kept_qos,
 )
-from hcloud.sim.outcomes.interval import Interval
+from hcloud.sim.outcomes.interval import ENDS_THERE, Interval
 from hcloud.sim.outcomes.measure import Distribution, Measures, RunFaults
 from hcloud.sim.setup.clustered.clusters import OWN
 from hcloud.sim.setup.shop import cloud_words
@@ -66,8 +66,9 @@ def show_comparison(comparison: StrategyComparison, terminal: Terminal, loads: S
     """The figures that decide between strategies, with intervals over the seeds. At several ``loads`` no strategy is
     the best of all: they did different work."""
     terminal.show(_headline(comparison), "")
+    runs = [run for c in comparison.strategies for run in c.runs]
     lines: list[Line] = [
-        ("$ an hour", dollars_per_hour, 2),
+        ("$ an hour", dollars_per_hour, 2 if any(map(_is_a_dime, map(dollars_per_hour, runs))) else 4),
         ("kept 95%, %", lambda m: 100 * kept_qos(m), 1),
         ("batch mean, %", lambda m: 100 * m.service.batch.mean, 1),
         ("batch p5, %", lambda m: 100 * m.service.batch.p5, 1),
@@ -77,8 +78,9 @@ def show_comparison(comparison: StrategyComparison, terminal: Terminal, loads: S
     ]
     lines += own_lines(comparison)
     names = ("", *(c.name for c in comparison.strategies))
-    rows = [[label, *(_with_half(c.interval(f), d) for c in comparison.strategies)] for label, f, d in lines]
-    rows = _with_figures(rows)
+    found = [(label, [c.interval(f) for c in comparison.strategies], d) for label, f, d in lines]
+    cut = any(i.is_cut(_most(label)) for label, intervals, _ in found for i in intervals)
+    rows = _with_figures([[label, *(_with_half(i, d) for i in intervals)] for label, intervals, d in found])
     rows.insert(0, ["reserved", *(f"{c.runs[0].pool}" for c in comparison.strategies)])
     if any(c.refused_work for c in comparison.strategies):
         rows.append(["work left out, %", *(f"{100 * c.refused_work:.1f}" for c in comparison.strategies)])
@@ -96,6 +98,7 @@ def show_comparison(comparison: StrategyComparison, terminal: Terminal, loads: S
     about = (
         f"mean ± half of the 95% interval over {len(comparison.seeds)} seeds" if several else "one seed: no interval"
     )
+    about += f"; {ENDS_THERE}" if cut else ""
     among = " at the same load" if len(loads) > 1 else ""
     terminal.show(point(f"{about}; Pareto-optimal: no other strategy{among} is both cheaper and better"))
     if NEARLY in front:
@@ -113,6 +116,11 @@ def show_comparison(comparison: StrategyComparison, terminal: Terminal, loads: S
     _notes(comparison, terminal)
     if (said := _sized_sentence(comparison)) is not None:
         terminal.show("", said)
+
+
+def _most(label: str) -> float:
+    """The most that a figure can be."""
+    return 100.0 if label.endswith("%") else math.inf
 
 
 def _with_figures(rows: Sequence[list[str]]) -> list[list[str]]:
@@ -241,8 +249,8 @@ def _sections(together: list[Row], *, short: bool) -> Iterator[tuple[str, list[R
         ("reserved", lambda m: _cents(m.cost.reserved)),
         ("reserved, unused", lambda m: _cents(m.cost.unused)),
         ("rented", lambda m: _cents(m.cost.rented)),
-        ("per hour of work", lambda m: _cents(m.cost.per_ideal_hour)),
-        ("per hour of the run", lambda m: _cents(m.cost.per_hour)),
+        ("per hour of work", lambda m: _hourly(m.cost.per_ideal_hour)),
+        ("per hour of the run", lambda m: _hourly(m.cost.per_hour)),
         *((f"{counted(weeks, 'week')}, prepaid", _after(weeks)) for weeks in (() if short else WEEKS)),
     ]
     yield "dollars", money
@@ -263,6 +271,15 @@ def _cents(dollars: Decimal) -> str:
     return format_figure(dollars, 2)
 
 
+def _hourly(dollars: Decimal) -> str:
+    return format_figure(dollars, 2 if _is_a_dime(dollars) else 4)
+
+
+def _is_a_dime(dollars: float | Decimal) -> bool:
+    """Whether cents are enough to tell rates apart."""
+    return dollars >= 0.1 or not dollars
+
+
 def _plain(value: float, digits: int) -> str:
     return _NONE if math.isnan(value) else f"{value:,.{digits}f}"
 
@@ -278,7 +295,7 @@ def _sparkline(run: Simulated, name: str, width: int) -> str:
     """Instances over time: reserved and rented together."""
     counts = [run.timeline.reserved + sum(float(c[i]) for c in run.timeline.rented.values()) for i in _indices(run)]
     top = max(counts, default=0.0)
-    label, tail = f"{name:<3} ", f" {top:,.0f} instances at most"
+    label, tail = f"{name:<3} ", f" {counted(round(top), 'instance')} at most"
     room = max(width - len(label) - len(tail), 10)
     picked = [max(_slice(counts, i, room), default=0.0) for i in range(min(room, len(counts)))]
     bars = "".join(_BARS[math.ceil(c / top * 8)] if top else " " for c in picked)

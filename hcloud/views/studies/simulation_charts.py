@@ -105,9 +105,7 @@ def _both(places: Sequence[_Place], across: str, names: tuple[str, ...]) -> list
         marks = []
         for series, x, compared, figures in places:
             found = compared.interval(lambda m, of=figures, n=at: 100 * of(m)[n])  # type: ignore[misc]
-            half = 0.0 if math.isnan(found.half) else found.half
-            low, high = max(found.mean - half, 0.0), max(min(found.mean + half, 100.0), found.mean)
-            marks.append(SeriesMark(series, x, (found.mean, low, high)))
+            marks.append(SeriesMark(series, x, (found.mean, *found.ends(100.0))))
         about = "whiskers: 95% interval over the seeds" if len(places[0][2].runs) > 1 else "one seed"
         panels.append(Panel(title, "lines", across, unit, marks, about, names=names, from_zero=False))
     return panels
@@ -163,9 +161,8 @@ def _durations(strategies: Iterable[ComparedStrategy]) -> Panel:
 def _kept(strategies: Iterable[ComparedStrategy]) -> Panel:
     marks = []
     for c in strategies:
-        kept = c.interval(kept_qos)
-        half = 0.0 if math.isnan(kept.half) else kept.half
-        marks.append(SeriesMark(c.name, 0.0, (100 * kept.mean, 100 * (kept.mean - half), 100 * (kept.mean + half))))
+        kept = c.interval(lambda m: 100 * kept_qos(m))
+        marks.append(SeriesMark(c.name, 0.0, (kept.mean, *kept.ends(100.0))))
     return Panel("jobs that kept 95%", "bars", "", "% of jobs", marks, "95% interval over the seeds")
 
 

@@ -9,6 +9,7 @@ from datetime import datetime
 
 from hcloud import __version__
 from hcloud.sim.outcomes.comparison import ComparedStrategy, StrategyComparison, dollars_per_hour, kept_qos
+from hcloud.sim.outcomes.interval import Interval
 from hcloud.sim.outcomes.measure import Measures
 from hcloud.sim.setup.clustered.clusters import OWN as CLUSTER
 from hcloud.units import counted, format_money
@@ -124,24 +125,23 @@ def _standing(compared: ComparedStrategy) -> str:
     return ("yes" if compared.on_front else "") if compared.is_compared else "not compared"
 
 
-def _shown(compared: ComparedStrategy, measure: RunMeasure) -> tuple[float, float, str]:
-    """Mean, half of the interval (none of one seed) and both in words."""
+def _shown(compared: ComparedStrategy, measure: RunMeasure) -> tuple[Interval, str]:
+    """A figure over the seeds, also in words."""
     found = compared.interval(measure.of)
-    half = 0.0 if math.isnan(found.half) else found.half
-    spread = f" ± {half:,.{measure.digits}f}" if half else ""
-    return found.mean, half, f"{measure.prefix}{found.mean:,.{measure.digits}f}{spread}{measure.unit}"
+    spread = f" ± {found.half:,.{measure.digits}f}" if found.half > 0 else ""
+    return found, f"{measure.prefix}{found.mean:,.{measure.digits}f}{spread}{measure.unit}"
 
 
 def _picture(comparison: StrategyComparison, measure: RunMeasure) -> Drawn | None:
     rows = []
     for compared in sorted(comparison.strategies, key=lambda c: -c.interval(dollars_per_hour).mean):
-        value, half, said = _shown(compared, measure)
-        if not math.isnan(value):
+        found, said = _shown(compared, measure)
+        if not math.isnan(found.mean):
             name = f"{compared.name}, {compared.runs[0].pool:,} reserved" + (
                 ": Pareto-optimal" if compared.on_front else ""
             )
             kind = "p-best" if compared.on_front else "p-other"
-            rows.append(BarRow(name, said, value, max(value - half, 0.0), value + half, kind))
+            rows.append(BarRow(name, said, found.mean, *found.ends(100.0 if measure.unit == "%" else math.inf), kind))
     if not rows:
         return None
     about = " ± and whiskers: 95% interval over the seeds." if len(comparison.seeds) > 1 else ""
@@ -159,8 +159,8 @@ def _table(comparison: StrategyComparison) -> Figures:
 def _row(compared: ComparedStrategy, measures: list[RunMeasure]) -> Iterator[str]:
     yield from (compared.name, f"{compared.runs[0].pool:,}")
     for measure in measures:
-        value, _, said = _shown(compared, measure)
-        yield "–" if math.isnan(value) else said
+        found, said = _shown(compared, measure)
+        yield "–" if math.isnan(found.mean) else said
     yield _standing(compared)
 
 
@@ -186,6 +186,6 @@ def _course(compared: ComparedStrategy) -> Panel:
     ]
     said = (
         f"At most {max(own):,.0f} vCPUs of the reserve are in use and {max(rented):,.0f} rented;"
-        f" the queue holds {max(float(q) for q in line.queue):,.0f} jobs at most."
+        f" the queue holds {counted(round(max(map(float, line.queue))), 'job')} at most."
     )
     return Panel(compared.name, "areas", f"{unit} since the start", "vCPUs", marks, said)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from rich.text import Text
 
 from hcloud.sim.outcomes.comparison import Cell, Sweep
-from hcloud.sim.outcomes.interval import Interval
+from hcloud.sim.outcomes.interval import ENDS_THERE, Interval
 from hcloud.sim.setup.grid import SweepGrid
 from hcloud.units import counted
 from hcloud.views.console import Terminal
@@ -27,6 +27,7 @@ COLUMNS = {
 }
 """The figures of the table and their headers; CSV and JSON hold them all."""
 DOLLARS = {"dollars": "$"}
+_SHARES = frozenset({"performance_mean", "performance_p5", "kept_qos"})
 _MOST_FACETS = 6
 _LOG_FROM = 50  # ours: values that span such a factor are drawn on a logarithmic axis
 
@@ -57,11 +58,18 @@ def _short(keys: Sequence[str]) -> Sequence[str]:
 def _legend(sweep: Sweep) -> str:
     seeds = len(sweep.grid.seeds)
     spread = f"mean ± half of the 95% interval over {seeds} seeds" if seeds > 1 else "one seed"
+    shown = [(found, _most(name)) for cell in sweep.cells for name in COLUMNS if (found := cell.figures[name])]
+    spread += f"; {ENDS_THERE}" if any(found.is_cut(most) for found, most in shown) else ""
     return (
         f"{spread}. performance: batch jobs, isolation = 1, waiting included; performance p5: 95% of batch"
         " jobs reach at least this; tail p95: services, times isolation; $/h: dollars per hour of work, with the"
         " reserve amortised"
     )
+
+
+def _most(name: str) -> float:
+    """The most that a figure can be."""
+    return 1.0 if name in _SHARES else math.inf
 
 
 def _interval(interval: Interval | None) -> str:
@@ -138,8 +146,7 @@ def _panels(grid: SweepGrid, cells: Sequence[Cell], name: str, title: str) -> It
         for cell in cells:
             interval = cell.figures[name]
             if interval is not None and (facet is None or cell.changes[facet.key] == facet.label):
-                half = 0.0 if math.isnan(interval.half) else interval.half
-                values = (interval.mean, interval.mean - half, interval.mean + half)
+                values = (interval.mean, *interval.ends(_most(name)))
                 marks.append(SeriesMark(cell.strategy, places[cell.changes[grid.keys[0]]], values))
         above = "" if facet is None else f"{facet.key} = {facet.label}"
         yield Panel(above, "lines", first[0].key, title, marks, log=log, names=names, whole=whole)

@@ -268,3 +268,13 @@ def test_fleets_that_are_written_down_are_compared_too(
     (tmp_path / "head.json").write_text(edited, encoding="utf-8")
     assert run(["diff", "base.json", "head.json"]) == 1
     assert "altered" in capsys.readouterr().err
+
+
+def test_a_setting_that_only_one_plan_says_is_shown_with_its_default(folder: Path, shown: Shown) -> None:
+    document = json.loads((folder / "base.json").read_text(encoding="utf-8"))
+    for key, value in (("planning.commit_min_saving", "0.2"), ("planning.spread_min_saving", "0.01")):
+        document["assumptions"].append({"key": key, "value": value, "why": ""})
+    (folder / "head.json").write_text(json.dumps(document), encoding="utf-8")
+    rows = [row.split() for row in shown("base.json", "head.json").splitlines()]
+    assert ["planning.commit_min_saving", "0.05", "0.2"] in rows
+    assert not any("planning.spread_min_saving" in row for row in rows), "it is the default"

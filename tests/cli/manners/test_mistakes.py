@@ -82,7 +82,7 @@ MISSPELT = [
     ("iam print --cloud aws --for reed", 64, "did you mean read?"),
     ("doctor --require gpc", 64, "did you mean gcp?"),
     ("plan trase.csv", 1, "did you mean trace.csv?"),
-    ("simulate trace.csv --pool 99999999999", 64, "'99999999999' must be 1000000 or less"),
+    ("simulate trace.csv --pool 1000000", 64, "'1000000' must be 100000 or less"),
     ("plan trace.csv --vcpus 99999999999", 64, "'99999999999' must be 1024 or less"),
     ("fake up aws --port x", 64, "'x' must be a whole number"),
     ("slurm config --type a=1x2 --cloud asw", 64, "did you mean aws?"),

@@ -42,6 +42,8 @@ def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
         (["plan", "--horizn", "1y"], "No such option: --horizn. Did you mean --horizon"),
         (["plan", "--harvest"], "Did you mean --harvest-set or --harvest-policy?"),
         (["init", "--forse"], "Did you mean --force?"),
+        (["plan", "--term", "1y"], "No such option: --term. hcloud.yaml sets it as markets.terms"),
+        (["plan", "--growth", "2"], "hcloud.yaml sets it as planning.growth_per_year"),
         (["strategy", "list", "--frobnicate"], "No such option: --frobnicate"),
         (["strategy", "list", "-o", "xml"], "'xml' is not one of 'table', 'json'"),
         (["doctor", "extra"], "unexpected extra argument"),

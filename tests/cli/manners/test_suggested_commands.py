@@ -262,6 +262,7 @@ def test_a_parquet_table_of_other_names(tmp_path: Path, capsys: pytest.CaptureFi
         (b"\nAccounting information about jobs that are:\n", "LSF's accounting", "lsb.acct > jobs.csv"),
         (b"\nJob <12>, User <ann>, Project <a>\nMon Nov  2\n", "LSF's text for people", "lsb.acct > jobs.csv"),
         (b"JOBID   USER    STAT  QUEUE\n1 ann DONE normal\n", "LSF's text for people", "lsb.acct > jobs.csv"),
+        (b"# hostname;interval;timestamp;CPU;%user\na;9;2026-11-02 00:00:00 UTC;-1;7\n", "sadf -d", "$5 + $6 + $7"),
         (b"NAME   STATUS   AGE   DURATION   PRIORITY\n", "argo's table", "argo list -A -o json"),
         (b"- metadata:\n    name: a\n", "argo's YAML", "argo list -A -o json"),
         (b"[JobDetails(type=<JobType.SUBMISSION: 'S'>, job_id='1')]\n", "what 'ray job list' prints", "/api/jobs/"),

@@ -86,8 +86,28 @@ def test_what_was_measured_is_shown_though_too_little_is_known_to_predict_more(
     assert re.search(r"2c8g +515 .*measured", shown)
     assert re.search(r"m5\.large +3,210 .*measured", shown), "the corpus has no types at all"
     assert "too little is known of size" in shown
+    command = r"'hcloud profile run --resources \w+(,\w+)?' with the same command and file adds them"
+    assert re.search(command, " ".join(shown.split()))
     assert run(words(mine, corpus, "--aspect", "scale_up")) == 9
-    assert "m5.large" not in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "m5.large" not in shown
+    assert "--resources" not in shown
+
+
+def test_a_corpus_that_can_predict_nothing_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for app in ("one", "two"):
+        saved(tmp_path, app, {Aspect.SCALE_UP: {"1c": 515.0}})
+    assert run(words(tmp_path, tmp_path)) == 0
+    assert capsys.readouterr().out.count("nothing is predicted: the applications seen before were measured in no") == 2
+
+
+def test_without_a_name_the_profiles_of_the_working_directory_are_meant(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever had just measured a program was shown the 26 bundled ones."""
+    monkeypatch.chdir(folder)
+    assert run(["classify", "--json", *NOW]) in (0, 9)
+    assert [a["app"] for a in json.loads(capsys.readouterr().out)["applications"]] == ["flat", "steep"]
 
 
 def test_an_application_is_told_from_two_entries(
@@ -335,6 +355,8 @@ def test_a_plan_buys_what_the_profiles_say_is_needed(
     assert "41 jobs of the workload have no profile: as requested: etl" in needed["warnings"]
     sized = "flat is sized by its profile, not as asked for: 10 from 8 to 2 vCPU (measured)"
     assert any(warning.startswith(sized) for warning in needed["warnings"])
+    kept = "profiled, and sized as asked for: steep (no smaller size surely keeps 95% of the performance)"
+    assert kept in needed["warnings"]
     assert run(["explain", str(target), "--full"]) == 0
     told = " ".join(capsys.readouterr().out.split())
     assert "profiles.folder flat 10 from 8 to 2 vCPU (measured)" in told

@@ -7,17 +7,20 @@ import os
 import signal
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from waiting import PATIENCE, until
 
 from hcloud.cli import main
-from hcloud.model.measured.profile import Aspect
+from hcloud.model.measured.profile import Aspect, Measured, Profile
 from hcloud.profiling.cage import this_machine
 from hcloud.profiling.programs import orphans
+from hcloud.profiling.session import Advance, ProfilingSession
 from hcloud.readers.applications.app import usually_better
 from hcloud.readers.applications.profiles import load_profile
+from hcloud.store.profiles import save_profile
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="profile run needs Linux")
 ROOT = Path(__file__).resolve().parents[3]
@@ -206,10 +209,30 @@ def test_an_interrupted_run_keeps_its_baseline(tmp_path: Path, number: int) -> N
     until(lambda: any(b"kernels.py" in commandline(p) for p in orphans.marked(token)))
     running.send_signal(number)
     running.wait(PATIENCE)
-    assert running.returncode == main.INTERRUPTED_EXIT
+    assert running.returncode == 128 + number
     assert not left_behind(token)
     assert "interrupted; measurements so far are kept" in load_profile(out).notes
     assert Aspect.SCALE_UP in load_profile(out).entries
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_second_signal_while_the_profile_is_written_loses_nothing(
+    tmp_path: Path, number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def measure(session: ProfilingSession, advance: Advance) -> None:
+        took = Measured(1.0, 0.9, 1.1, 3, datetime(2026, 11, 20, tzinfo=UTC), "here", "true")
+        session.record(Aspect.SCALE_UP, "1c", took)
+        os.kill(os.getpid(), number)
+
+    def save(found: Profile, path: Path) -> None:
+        os.kill(os.getpid(), number)
+        save_profile(found, path)
+
+    monkeypatch.setattr(ProfilingSession, "run", measure)
+    monkeypatch.setattr("hcloud.usecases.measuring.profile_run.save_profile", save)
+    out = tmp_path / "p.yaml"
+    assert run("run", "--out", str(out), "--", "true") == 128 + number
+    assert "interrupted; measurements so far are kept" in load_profile(out).notes
 
 
 def commandline(pid: int) -> bytes:

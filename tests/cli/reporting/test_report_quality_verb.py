@@ -169,6 +169,12 @@ def test_the_dollars_of_a_run_are_of_the_time_and_the_purchases_of_its_plan(
     reserve = json.loads((there / "plan.json").read_text(encoding="utf-8"))["operation"]["reserve"]
     assert abs(mixed - plain - (dearer - plain) / reserve) < Decimal("0.001"), "one of the reserve as 3 years"
     assert dearer != plain
+    unknown = {**owned, "address": other.replace("no-upfront", "half-upfront")}
+    (tmp_path / "plan.json").write_text(
+        json.dumps({**plan, "mix": [{**unknown, "instance_type": "m6i.4xlarge"}]}), encoding="utf-8"
+    )
+    assert run(["report", "accuracy", *words]) == 9
+    assert "reserved-instance-1y-half-upfront: the plan has it, the price book does not" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -200,6 +206,28 @@ def test_a_run_of_a_window_alone_begins_with_it(
     assert float(demand["actual"]) == pytest.approx(54, rel=0.05), "6 services, and batch for a quarter of each hour"
 
 
+def test_a_window_in_which_nothing_runs_at_first_is_the_one_of_the_journal(
+    there: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The two hours before the first job were taken from the end, and those after the last one did not count."""
+    plan = json.loads((there / "plan.json").read_text(encoding="utf-8"))
+    plan["workload"]["window"] |= {"start": 28_800, "end": 64_800, "rule": "asked"}
+    (tmp_path / "plan.json").write_text(json.dumps(plan), encoding="utf-8")
+    header, *lines = (there / "run.journal").read_text(encoding="utf-8").splitlines()
+    told = json.loads(header)
+    told["journal"]["window"] = [-7200.0, 28_800.0]
+    (tmp_path / "run.journal").write_text("\n".join([json.dumps(told), *lines, ""]), encoding="utf-8")
+    capsys.readouterr()
+    words = ["--plan", str(tmp_path / "plan.json"), "--journal", str(tmp_path / "run.journal"), "--json", *NOW]
+    assert run(["report", "accuracy", *words]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert Decimal(document["hours"]) == 10
+    figures = {f["figure"]: f for f in document["figures"]}
+    assert float(figures["mean demand"]["actual"]) == pytest.approx(54 * 6 / 10, rel=0.05)
+    assert Decimal(figures["commitments rented"]["actual"]) == 1
+    assert any("read as 2026-11-20" in note for note in document["notes"])
+
+
 def test_predictions_beside_what_is_rented_now(
     there: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -226,6 +254,7 @@ def test_predictions_beside_what_is_rented_now(
         (["accuracy", "--plan", "nowhere.json", "--journal", "no.journal"], 1, "no such plan"),
         (["accuracy", "--plan", "p.json", "--journal", "j", "--month", "2026-11"], 64, "judged as a whole"),
         (["accuracy", "--plan", "p.json", "--month", "November"], 64, "2026-11"),
+        (["accuracy", "--plan", "nowhere.json"], 1, "no such plan"),
     ],
 )
 def test_what_cannot_be_reported(

@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from hcloud.cli.main import run
+from hcloud.live.buying.purchase import PurchaseContext
 from hcloud.model.catalog import PurchaseOption
 from hcloud.readers.configuration.config import load_config
 from hcloud.store.plan_file import load_plan
@@ -161,6 +162,15 @@ def test_I6_who_may_change_nothing_may_look(verb: str, plan: Path, home: Path, s
     more = [str(plan)] if verb != "list" else []
     more += ["--out", "buy.json", *OLD_PRICES] if verb == "plan" else []
     assert run(["commit", verb, *more, "--cloud", "fake:readers.yaml", *NOW]) == 0
+
+
+def test_who_only_looks_waits_no_longer_than_any_other(home: Path, said: Said, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A throttled list was waited for as long as a purchase: three minutes, and the same line each minute."""
+    (home / "throttled.yaml").write_text('rules: [{on: "*", answer: throttled}]', encoding="utf-8")
+    monkeypatch.setattr("hcloud.usecases.live.ground.LOOKING_SECONDS", 0.0)
+    monkeypatch.setattr(PurchaseContext, "ask", lambda *_: pytest.fail("as patient as one who buys"))
+    assert run(["commit", "list", "--cloud", "fake:throttled.yaml", *NOW]) == 1
+    assert said()[1].count("error: ") == 1
 
 
 def test_I6_but_buying_is_not(plan: Path, home: Path, said: Said) -> None:

@@ -144,6 +144,22 @@ def test_who_continues_goes_on_to_follow_until_it_is_told_not_to(here: Path, mon
     assert run([*words, "--no-follow"]) == 0, "there is nothing left to do"
 
 
+def test_a_controller_that_ends_by_a_fault_of_its_own_says_what_it_leaves(
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The machines cost money, and nothing said so."""
+
+    def wrong(*given: object) -> None:
+        raise KeyError("wrong")
+
+    words = ["operate", "run", "events.jsonl", "--engine", "none", "--cloud", "fake:aws", "--plain", "--no-probe"]
+    monkeypatch.setattr(MemoryCloud, "machines", wrong)
+    assert run([*words, "-s", "SR", "--pool", "1", "--follow"]) == 1
+    told = " ".join(capsys.readouterr().err.split())
+    assert "left as they are: 'hcloud operate run --cloud fake:aws' continues" in told
+    assert "this is a bug in hcloud" in told
+
+
 def test_who_left_machines_is_told_what_they_cost_since(
     here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

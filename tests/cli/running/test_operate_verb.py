@@ -248,6 +248,20 @@ def test_a_request_outlasts_the_controller_that_read_it_and_was_killed(tmp_path:
     assert not path.exists()
 
 
+def test_a_request_that_cannot_be_removed_is_told_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A disk that was mounted read-only ended the controller, and its machines went on to cost money."""
+    path, there = Requests(tmp_path).put("cancel", "a"), Requests(tmp_path)
+
+    def read_only(*given: object, **more: object) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    monkeypatch.setattr(Path, "unlink", read_only)
+    assert [len(there.new()) for _ in range(3)] == [1, 0, 0]
+    monkeypatch.undo()
+    assert not there.new()
+    assert not path.exists()
+
+
 FULL = """import resource, sys
 from pathlib import Path
 from hcloud.usecases.live.operate_requests import Requests

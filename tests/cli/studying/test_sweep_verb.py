@@ -249,6 +249,10 @@ def test_two_sweeps_do_not_share_a_folder(tmp_path: Path) -> None:
         (("--vary", "limits.hard=0.5,0.9", "--strategy", "SR"), "SR follows limits.rule=none"),
         (("--vary", "strategy=HX,HM", "--vary", "pool=1"), "did you mean HM?"),
         (("--vary", "limits.hard=0.1", "--strategy", "HM"), "must lie from soft_floor"),
+        (("--vary", "strategy=HF,HM", "-s", "HC"), "--strategy and --vary strategy=... say the same"),
+        (("--vary", "seed=1,2", "--seeds", "3"), "--seeds and --vary seed=... say the same"),
+        (("--vary", "seed=1,2", "--seed", "3"), "--seed and --vary seed=... say the same"),
+        (("--vary", "pool=1000000"), "100000"),
         (("--vary", "pool=3", "--scheduler", "tcp://127.0.0.1:1"), "--scheduler goes with --engine dask"),
         (("--vary", "pool=3", "--picture", "a.gif"), "the file name must end in"),
     ],
@@ -323,6 +327,10 @@ def test_a_sweep_is_drawn(trace: Path, tmp_path: Path, suffix: str, capsys: pyte
 def test_intervals_are_students() -> None:
     interval = Interval.of([1.0, 2.0, 3.0])
     assert (interval.mean, round(interval.half, 3)) == (2.0, 2.484)
+    assert interval.is_cut()
+    assert interval.ends(3.0) == (0.0, 3.0), "a figure that is never below 0, and at most 3"
+    assert not Interval.of([1.9, 2.0, 2.1]).is_cut(3.0)
+    assert Interval(0.98, math.nan).ends(1.0) == (0.98, 0.98)
     alone = Interval.of([7.0])
     assert alone.mean == 7.0
     assert math.isnan(alone.half)

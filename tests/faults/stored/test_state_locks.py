@@ -185,6 +185,29 @@ def test_G7_a_file_system_whose_flock_says_yes_to_everybody_is_refused(tmp_path:
         pass
 
 
+def test_what_a_file_server_says_of_a_lock_is_no_crash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stale handle ended apply, and a controller whose machines went on to cost money: it tries again."""
+
+    def stale(*given: object, **more: object) -> Any:
+        raise OSError(errno.ESTALE, os.strerror(errno.ESTALE))
+
+    store = FileStateStore(tmp_path / "state", flock=stale)
+    with pytest.raises(HcloudError, match="lock: cannot be locked: Stale file handle"), store.locked("apply"):
+        pass
+    store = FileStateStore(tmp_path / "state")
+    with store.locked("apply"):
+        store.save(a_state())
+        with monkeypatch.context() as patched:
+            patched.setattr(os, "stat", stale)
+            with pytest.raises(HcloudError, match="lock: cannot be looked at: Stale file handle"):
+                store.journal().intend(an_intent(1))
+        store.journal().intend(an_intent(1))
+        with monkeypatch.context() as patched:
+            patched.setattr(os, "pread", stale)
+            with pytest.raises(HcloudError, match="Stale file handle"):
+                FileStateStore(tmp_path / "state").holder()
+
+
 def test_a_note_that_is_half_written_locks_all_the_same(tmp_path: Path) -> None:
     store = FileStateStore(tmp_path / "state")
     with store.locked("apply"):

@@ -446,6 +446,21 @@ def test_a_correction_of_an_earlier_bill_is_no_hour_of_this_one(tmp_path: Path) 
     assert [(used.cost, used.list_cost) for used in bill.usage] == [(u.cost, u.list_cost) for u in before.usage]
     assert (len(covered), bill.commitments) == (4, before.commitments)
     assert sum(count for told, count in bill.said.items() if "first billed month" in told) == 4
+    # without a column of periods late use is told by a day without any, behind less than half a day
+    usual = [line.replace("10-01T", f"10-0{day}T") for day in range(1, 6) for line in lines]
+    for late, hours in ((more[-5:-4], 100), ([line.replace("10-01T", "09-29T") for line in lines], 148)):
+        path.write_text("".join([header, *usual, *late]))
+        bill = read_bill(path)
+        assert bill.hours == hours
+        assert any("without billing periods" in told for told in bill.said) is (hours == 100)
+
+
+def test_a_commitment_that_begins_after_its_lines_is_of_all_their_hours(tmp_path: Path) -> None:
+    """It was taken for one of an hour that cost what a month did: a plan of $1.50 an hour covered 25,000 machines."""
+    path, text = tmp_path / "later.csv", (CASES / "cur_legacy.csv").read_text()
+    path.write_text(text.replace(",2024-06-15T12", ",2025-06-10T12"))
+    of_both = [[(c.hours, c.count) for c in read_bill(p).commitments] for p in (path, CASES / "cur_legacy.csv")]
+    assert of_both[0] == of_both[1]
 
 
 def test_a_set_of_machines_may_have_run_at_any_time_of_a_day(tmp_path: Path) -> None:
@@ -582,6 +597,12 @@ def test_covered_use_of_focus_without_the_name_of_its_commitment_is_held(tmp_pat
     ("text", "what", "export"),
     [
         ('"Service","S3($)","Total costs($)"\n"Service total","90.1","90.1"\n', "AWS Cost Explorer", "CUR 2.0, hourly"),
+        (
+            '"Instance type","m5.large(Hrs)","Total usage(Hrs)"\n"2026-10-01","24","24"\n',
+            "AWS Cost Explorer",
+            "CUR 2.0",
+        ),
+        ('"Usage type","EBS(GB)","Total usage"\n"2026-10-01","24","24"\n', "AWS Cost Explorer", "CUR 2.0, hourly"),
         ("UsageDate,ServiceName,Cost,CostUSD,Currency\n2026-10-01,Storage,1,1,USD\n", "cost analysis", "amortized"),
         ('"Service description","Unrounded subtotal ($)"\n"Compute Engine","1"\n', "Google's", "detailed usage cost"),
     ],
@@ -590,7 +611,9 @@ def test_a_table_of_a_console_is_refused_with_what_to_export(text: str, what: st
     """A download of Cost Explorer was taken for a table of jobs without its columns."""
     path = tmp_path / "costs.csv"
     path.write_text(text)
-    for refused in (read_bill, is_bill):
+    for refused, named in ((read_bill, path), (is_bill, path), (read_bill, tmp_path), (is_bill, tmp_path)):
         with pytest.raises(InputError, match=what) as error:
-            refused(path)
+            refused(named)
         assert export in error.value.hint
+    (tmp_path / "web.csv").write_text("timestamp,cpu\n2026-10-01T00:00:00Z,1\n")
+    assert is_bill(tmp_path) is None

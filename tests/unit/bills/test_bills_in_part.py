@@ -299,6 +299,12 @@ def test_a_report_of_aws_is_of_what_is_paid_after_discounts(tmp_path: Path) -> N
     assert (saved.paid, saved.used, saved.unused) == (Decimal("0.1"), Decimal("0.07"), Decimal("0.027"))
     assert [use.cost for use in (saved.covered or {}).values()] == [Decimal("0.07")]
     assert figures.effective_savings_rate == Decimal("0.1")  # 0.207, 0.036 and 0.027 of 0.3
+    # of a plan without any use its fee says it
+    fee_alone = of_report("SavingsPlanRecurringFee", "ComputeSP:1yrNoUpfront", "0.1", **plan,
+                          line_item_net_unblended_cost="0.09", savings_plan_total_commitment_to_date="0.1",
+                          savings_plan_used_commitment="0", savings_plan_payment_option="No Upfront")  # fmt: skip
+    [unused] = figures_of(read_bill(written([rows[0], fee_alone], tmp_path / "unused.csv"))).commitments
+    assert (unused.paid, unused.unused) == (Decimal("0.1"), Decimal("0.09"))
     # a column that a table has filled with 0 says nothing: all was free
     zero = [{**row, "line_item_net_unblended_cost": "0E-10"} for row in [*rows, told]]
     bill = read_bill(written(zero, tmp_path / "zero.csv"))

@@ -12,7 +12,7 @@ import pytest
 
 from hcloud.model.bill import Bill, BilledCommitment, BilledUsage, CoveredUse, LineKind, LineSum, Service, UsageKind
 from hcloud.model.bill_figures import figures_of
-from hcloud.model.catalog import Provider, PurchaseOption
+from hcloud.model.catalog import Offer, OfferKey, Origin, Payment, Provider, PurchaseOption
 from hcloud.planning.billed.held import HeldRule, HeldShares, held_of
 from hcloud.planning.billed.kinds import kinds_of
 from hcloud.readers.bills.reading import read_bill
@@ -167,6 +167,23 @@ def test_a_plan_moves_only_to_kinds_that_it_is_sold_for() -> None:
     bill = Bill("acme", "cur-2.0", "d" * 64, START, HOURS, False, tuple(usage), (plan("a", "0.7", "0.7"),), lines)
     rule = replace(RULE, floating=frozenset({(Provider.AWS, "us-east-1", "c5.large", "linux", "shared")}))
     assert vcpus_of(held_of(bill, kinds_of(bill, TYPES)[0], TYPES, rule)) == {"m5": 10.0, "c5": 10.0}
+
+
+@pytest.mark.parametrize(("payments", "vcpus"), [((Payment.NONE,), 20.0), (tuple(Payment), 14.58)])
+def test_a_plan_whose_payment_is_not_said_holds_at_the_only_price_that_is_sold(
+    payments: tuple[Payment, ...], vcpus: float
+) -> None:
+    """Bills of Azure and Google name a term without its payment: of these one price is sold, of AWS three."""
+    offers = {
+        key: Offer(key, Decimal("0.07"), Decimal(0), Origin("here", START.date()))
+        for payment in payments
+        for key in (OfferKey(Provider.AWS, "us-east-1", "m5.large", COMPUTE_PLAN, 1, payment),)
+    }
+    lines = {LineKind.ON_DEMAND: LineSum(1, Decimal(1))}
+    held = replace(plan("a", "0.7", "0"), term_years=1)
+    bill = Bill("acme", "f", "d" * 64, START, HOURS, False, (machines("m5.large", 10, 0),), (held,), lines)
+    shares = held_of(bill, kinds_of(bill, TYPES)[0], TYPES, replace(RULE, offers=offers))
+    assert vcpus_of(shares) == {"m5": vcpus}  # $0.70 an hour at $0.07, else at $0.096, the price on demand
 
 
 def test_what_covers_fargate_is_neither_paid_nor_held_by_machines() -> None:

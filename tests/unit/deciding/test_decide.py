@@ -18,6 +18,7 @@ from hcloud.planning.decide import Given, decide, of_several_types
 from hcloud.planning.explanations.reasons import reasons, refusals
 from hcloud.planning.fleets.candidates import Candidate, _excluded, find_candidates
 from hcloud.planning.fleets.evaluate import reserved_for_peak
+from hcloud.planning.fleets.floor import NOTHING_LEFT_OUT
 from hcloud.planning.fleets.mix import lower_bound
 from hcloud.planning.fleets.owned import Owned
 from hcloud.planning.forecasting.forecast import stretch
@@ -160,6 +161,18 @@ def test_what_a_reserve_by_regret_buys_is_not_said_to_be_left_out() -> None:
     assert [sum(h.count for h in d.fleet.holdings) for d in (plain, by_regret)] == [2, 3]
     assert by_regret.fleet.cost < by_regret.optimum_cost == plain.fleet.cost
     assert [any("not proposed" in r for r in reasons(d)) for d in (plain, by_regret)] == [True, False]
+
+
+def test_what_a_mix_of_another_decision_buys_is_not_said_to_be_left_out() -> None:
+    """A plan with idle hours that fell back to the one without them named what that one buys as not proposed."""
+    types = ("m9.4xlarge", "1.00", "0.70", 32), ("r9.4xlarge", "1.30", "0.91", 128)
+    market = book(*(candidate(name, price, [reserved(name, year)], memory=gib) for name, price, year, gib in types))
+    machines = [160.0 * (1 + (hour < 18) + (hour < 17) + (hour < 10)) for hour in range(24)]
+    asked, mixed = demand(machines, memory_per_core=5.0), replace(SETTINGS, mix_types=True, mix_min_saving=0.0)
+    some, every = (decide(market, asked, replace(mixed, commit_min_saving=share)) for share in (0.05, 0.0))
+    again = decide(market, asked, mixed, (), Given(otherwise=every))
+    assert some.left_out.saved == some.fleet.cost - every.fleet.cost > 0
+    assert (again.fleet.cost, again.left_out) == (every.fleet.cost, NOTHING_LEFT_OUT)
 
 
 def test_what_is_owned_is_used_first() -> None:

@@ -57,6 +57,12 @@ def test_demand_explains_its_part_of_the_volume() -> None:
     assert (found.volume, found.demand) == (D("5.00"), D("2.00"))
 
 
+def test_a_rate_below_a_dime_is_not_as_planned_where_it_is_a_quarter_dearer() -> None:
+    found = effects({KINDS[0]: one("0.01", "2", "0.0091")}, {KINDS[0]: one("0.0125", "2", "0.0116")})
+    assert (found.predicted, found.actual, found.difference) == (D("0.0091"), D("0.0116"), D("0.0025"))
+    assert found.volume + found.price + found.mix == found.difference
+
+
 def test_errors_and_intervals() -> None:
     inside = ComparedFigure("cost", "$/h", D(10), D(11), D(9), D(12))
     assert (inside.error, inside.inside) == (D("0.1"), True)

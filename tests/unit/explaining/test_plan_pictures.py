@@ -345,4 +345,10 @@ def test_the_first_sentence_is_the_decision_with_its_dollars(plan: Plan) -> None
     dearer = replace(plan, now=replace(plan.now, monthly=plan.after.monthly - 10))
     assert "costs more by $10 a month" in plan_page(dearer).lead[0]
     rented = replace(plan, mix=tuple(m for m in plan.mix if not m.option.is_commitment))
-    assert plan_page(rented).lead[0].startswith("Committing to nothing and renting on demand")
+    assert plan_page(rented).lead[0].startswith("Committing to nothing and renting on demand saves")
+    far = replace(plan.refusals[0], margin=None)
+    page = plan_page(replace(rented, after=plan.now, refusals=(far,)))
+    assert page.lead[0].endswith("a month: no commitment is worth buying.")
+    assert page.lead[0].count("$") == 1
+    said = {section.heading: section.words for section in page.sections}
+    assert said["Why not something else"] == ("1 option refused.",), "a table of it is below"

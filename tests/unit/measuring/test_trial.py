@@ -6,11 +6,20 @@ import itertools
 import random
 from collections.abc import Iterator
 from contextlib import nullcontext
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 
-from hcloud.model.measured.app import COMPLETION, App, MachineShare, ProfilingBudget
+from hcloud.model.measured.app import (
+    COMPLETION,
+    TAIL,
+    THROUGHPUT,
+    App,
+    HttpLoad,
+    MachineShare,
+    ProfilingBudget,
+)
 from hcloud.model.measured.profile import Aspect
 from hcloud.model.workload import JobKind
 from hcloud.profiling import selfcheck
@@ -21,8 +30,8 @@ from hcloud.profiling.injectors import Injector, Stressor, StressorContext, Work
 from hcloud.profiling.place import ProcessPlacement, TooSlowError, TrialError
 from hcloud.profiling.ramp import Crossing
 from hcloud.profiling.selfcheck import IsolationMode, ResourceFinding, Response
-from hcloud.profiling.session import ProfilingSession, less_sure
-from hcloud.profiling.trial import Scores, Trial, level, timed
+from hcloud.profiling.session import ProfilingSession, _ProbedRun, less_sure, limit_of_load
+from hcloud.profiling.trial import PerformanceEstimate, Scores, Trial, level, timed
 
 
 class Known(Injector):
@@ -195,6 +204,26 @@ def test_what_is_less_sure_of_a_score_is_noted() -> None:
     assert not any("disk: tolerated is" in note for note in session.notes)
 
 
+def test_a_restless_machine_is_not_one_that_cannot_tell() -> None:
+    """Beside others a victim lost "no more than 100% (noise 185%)", and the memory was never asked for again."""
+    session = ProfilingSession(BATCH, ("memcap", "l1i"))
+    session.lack("memcap", ResourceFinding("memcap", None, None, "a victim lost 100% (noise 185%)", 1.85))
+    session.lack("l1i", ResourceFinding("l1i", None, None, "a victim lost 1% (noise 2%)", 0.02))
+    assert session.notes == ["memcap: not measured, this machine was too restless: a victim lost 100% (noise 185%)"]
+    assert list(session.unmeasurable) == ["l1i"]
+
+
+def test_what_the_system_refuses_costs_one_resource_and_not_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, clock: TimeBudget) -> ResourceFinding:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(selfcheck, "check", refuse)
+    session = ProfilingSession(BATCH, ("disk",))
+    run = _ProbedRun(session, None, TimeBudget.start(60.0, 60.0), (0,))  # type: ignore[arg-type]
+    run._resource("disk", 1)
+    assert session.notes == ["disk: not measured: [Errno 28] No space left on device"]
+
+
 def test_what_the_clock_ended_was_not_too_slow(monkeypatch: pytest.MonkeyPatch) -> None:
     bench = Hangs(Known("cpu", loses_from=0.0), 0.0)
     with pytest.raises(TooSlowError):
@@ -208,7 +237,7 @@ def test_what_the_clock_ended_was_not_too_slow(monkeypatch: pytest.MonkeyPatch) 
 class OnTwoCores:
     """A program that takes 200 s on one core, by a clock of its own; what happens to it on two."""
 
-    def __init__(self, cores: int, error: TrialError, clock: list[float]) -> None:
+    def __init__(self, cores: int, error: TrialError | None, clock: list[float]) -> None:
         self.error, self.clock = error if cores == 2 else None, clock
 
     def measure(self, patience: float) -> BenchReading:
@@ -221,8 +250,15 @@ class OnTwoCores:
         """Nothing runs."""
 
 
+BATCH = App("app", JobKind.BATCH, ("app",))
+
+
 def shapes(
-    monkeypatch: pytest.MonkeyPatch, error: TrialError, vcpus: float = 1.0, cap: float = 1e6
+    monkeypatch: pytest.MonkeyPatch,
+    error: TrialError | None,
+    vcpus: float = 1.0,
+    cap: float = 1e6,
+    app: App = BATCH,
 ) -> ProfilingSession:
     """What a run without resources says of its shapes."""
     clock = [0.0]
@@ -233,7 +269,7 @@ def shapes(
     monkeypatch.setattr(
         "hcloud.profiling.session.open_bench", lambda _, app, stand: OnTwoCores(len(stand.app.cores), error, clock)
     )
-    app = App("app", JobKind.BATCH, ("app",), shape=MachineShare(vcpus), limits=ProfilingBudget(cap, cap))
+    app = replace(app, shape=MachineShare(vcpus), limits=ProfilingBudget(cap, cap))
     session = ProfilingSession(app, (), hierarchy=Hierarchy(0))
     session.run(lambda done: None)
     return session
@@ -247,6 +283,33 @@ def test_a_shape_for_which_there_was_no_time_is_no_shape_where_it_fails(monkeypa
     assert list(shapes(monkeypatch, TrialError("gone")).failures) == ["2c"]
     late = shapes(monkeypatch, TrialError("gone"), cap=600.0)
     assert (late.failures, late.notes[-1]) == ({}, f"not measured with 2 vCPUs: {OUT_OF_TIME}")
+
+
+SERVED = HttpLoad("http://127.0.0.1:1/", metric=THROUGHPUT)
+
+
+def test_a_rate_that_the_load_limits_is_no_reason_for_fewer_vcpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    """82.2 req/s on one vCPU and 82.7 on two, of which it used 0.02: a plan gave it one where it asked for two."""
+    service = App("app", JobKind.SERVICE, ("app",), measure=SERVED)
+    session = shapes(monkeypatch, None, app=service)
+    assert list(session.entries[Aspect.SCALE_UP]) == ["1c"]
+    assert [n.partition(":")[0] for n in session.notes[1:]] == [
+        "not known how much 1 vCPU can serve",
+        "not measured with 2 vCPUs",
+    ]
+    assert list(shapes(monkeypatch, None).entries[Aspect.SCALE_UP]) == ["1c", "2c"]
+
+
+@pytest.mark.parametrize(
+    ("used", "said"),
+    [(0.02, "it used 0.02 vCPU, so 80 req/s under this load may be the limit"), (0.95, ""), (None, "not counted here")],
+)
+def test_what_uses_its_vcpus_is_at_its_own_limit(used: float | None, said: str) -> None:
+    service = App("app", JobKind.SERVICE, ("app",), measure=SERVED)
+    found = PerformanceEstimate(80.0, 79.0, 81.0, (BenchReading(80.0, None, used),))
+    assert said in limit_of_load(service, MachineShare(1.0), found)
+    assert bool(said) == bool(limit_of_load(service, MachineShare(1.0), found))
+    assert not limit_of_load(replace(service, measure=replace(SERVED, metric=TAIL)), MachineShare(1.0), found)
 
 
 def test_who_runs_out_of_memory_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:

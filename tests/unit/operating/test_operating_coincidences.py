@@ -148,9 +148,12 @@ def test_the_journal_takes_nothing_for_half_a_minute(tmp_path: Path, monkeypatch
 def test_a_full_journal_brings_no_new_jobs_and_does_not_open_what_was_closed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Else a machine of the reserve that ends meanwhile would be replaced."""
+    """Else a machine of the reserve that ends meanwhile would be replaced. And what it is asked for stays asked for
+    until it has noted that: it was forgotten at the next pass, and gone when the controller was killed."""
     world = World.of(tmp_path / "j", [job("one", seconds=5.0)], "SR", 2)
     loop = world.run(until=lambda loop: loop.desk.finishing)
+    heard = list[int]()
+    monkeypatch.setattr(loop.desk.parts, "requests", lambda: heard.append(1) or ())  # type: ignore[func-returns-value]
 
     def full(lines: object) -> None:
         raise HcloudError("no room")
@@ -160,6 +163,7 @@ def test_a_full_journal_brings_no_new_jobs_and_does_not_open_what_was_closed(
         loop.step()
         loop.step()
         assert loop.desk.finishing
+        assert len(heard) == 1
     world.run(passes=300)
     world.check(completed=1)
 

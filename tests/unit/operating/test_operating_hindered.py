@@ -154,6 +154,17 @@ def test_a_machine_that_takes_long_to_end_is_charged_until_its_end_was_asked_for
     assert rental.end == pytest.approx(machine.asked_to_end, abs=1.0)
 
 
+def test_a_clock_that_is_set_forward_loses_no_machine_that_is_not_listed_yet(tmp_path: Path) -> None:
+    """It counted as ended: its job began anew on another one while it ran on."""
+    world = World.of(tmp_path / "j", [job("a", 8, 200)], "OdF", 0, plan=FaultPlan(visibility_delay=60.0))
+    world.rhythm = replace(world.rhythm, settled=Rhythm().settled)
+    loop = world.run(until=lambda loop: bool(world.engine.ran))
+    loop.desk.parts.clock = loop.desk.parts.machines._clock = SkewedClock(world.cloud.clock, 3600.0)
+    world.run()
+    world.check(completed=1)
+    assert len(world.launched()) == 1
+
+
 def test_a_clock_ahead_of_its_clouds_gives_up_no_machine(tmp_path: Path) -> None:
     """Each was given up as not ready for jobs in time as soon as it was there, and another followed."""
     world = World.of(tmp_path / "j", [job("a", seconds=5.0)], "OdM", 0)
@@ -494,6 +505,20 @@ def test_machines_are_ended_together_and_one_that_is_refused_keeps_none_alive(mo
     assert (leaving.end(going[5:6], 1.0), there.clock.now()) == ({5: None}, began), (
         "somebody asked for an end of waiting"
     )
+
+
+def test_what_does_not_end_is_told_of_beside_one_that_is_protected() -> None:
+    """While one machine is kept nobody waits for the others, and that they still stood was never told."""
+    there = MemoryCloud("aws", FaultPlan(end_delay=1e6), FakeClock(0.0, 0.0))
+    made, waits = Machines(there, there.clock, WaitLimits(), Rhythm().settled), WaitLimits()
+    orders = [ordered(there, number) for number in range(2)]
+    for record, order in orders:
+        record.id = made.launch(order).id
+    going = [record for record, _ in orders]
+    there.ledger.machines[going[0].id].tags[PROTECTED_TAG] = "yes"
+    assert made.end(going, 1.0)[1] is None
+    there.clock.advance(waits.ended)
+    assert "asked to terminate, but still listed" in str(made.end(going, 1.0)[1])
 
 
 def test_a_machine_that_its_cloud_knows_from_now_on_is_asked_to_end_and_a_copy_that_is_refused_hides_none(

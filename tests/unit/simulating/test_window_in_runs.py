@@ -63,3 +63,14 @@ def test_a_day_that_the_window_has_after_the_last_submission_is_no_steady_load()
     assert study.window is not None
     assert study.window.end == 120 * DAY
     assert pool_for(study, load_strategy("HF")) == 3
+
+
+def test_hours_of_a_window_before_its_first_job_count() -> None:
+    """Nothing is rented in them: they were left out, so that an hour of the rest was as much dearer."""
+    jobs = jobs_of([(hour * HOUR, HOUR, 10.0, 10.0, 0) for hour in range(24, 36)])
+    study = Study(jobs, load_cloud("paper"), paper_shop(), True, 1, window=window_of(jobs))
+    assert study.window is not None
+    early = replace(study, window=replace(study.window, start=12 * HOUR, end=36 * HOUR, rule=WindowRule.ASKED))
+    short, whole = (measure(simulate_once(s, load_strategy("OdF"))).cost for s in (study, early))
+    assert whole.ideal_hours == 24
+    assert whole.per_ideal_hour * 24 == pytest.approx(short.per_ideal_hour * 12, rel=Decimal("0.1"))

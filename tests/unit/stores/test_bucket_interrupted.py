@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 import pytest
+import requests
 from bucket_rigs import emptied, on_one, opened
 from buckets import PREFIX, Amazon, InMemory, Own, Rig
 from driving import driven
@@ -14,7 +15,8 @@ from states import LINEAGE, a_state, an_intent
 from hcloud.errors import UnavailableError
 from hcloud.model.holdings.state import State
 from hcloud.store.buckets.bucket import Bucket
-from hcloud.store.buckets.objects import Objects
+from hcloud.store.buckets.gcs import GoogleObjects
+from hcloud.store.buckets.objects import LostError, Objects, Writing
 from hcloud.store.buckets.state_bucket import BucketStateStore
 from hcloud.store.files.crash import POINTS
 from hcloud.store.files.place import ChangedError
@@ -197,3 +199,33 @@ def test_a_list_that_says_it_goes_on_and_not_where_is_an_error(rig: Rig) -> None
             store.load()
     finally:
         rig.client.meta.events.unregister(event, cut_short)
+
+
+# ---- what a store answers that is none of its answers
+
+
+class Answering(requests.Session):
+    """Answers every request with the same body."""
+
+    def __init__(self, body: str) -> None:
+        super().__init__()
+        self.body = body
+
+    def request(self, *given: object, **more: object) -> requests.Response:
+        made = requests.Response()
+        made.status_code, made._content = 200, self.body.encode()
+        return made
+
+
+@pytest.mark.parametrize("body", ["[]", "<html>", "{}", '{"generation":"x"}', '{"generation":1,"metadata":[1]}'])
+def test_what_google_never_answers_is_no_mark_and_no_list(body: str) -> None:
+    """It was a mark without a generation, or ended hcloud as a fault of its own."""
+    objects = GoogleObjects("b", Answering(body))
+    with pytest.raises(UnavailableError, match="cannot be understood"):
+        objects.marked("k")
+    for items in ("null", "3", '["name"]', '[{"id":"name"}]'):
+        with pytest.raises(UnavailableError, match="cannot be understood"):
+            list(GoogleObjects("b", Answering(f'{{"items":{items}}}')).list(""))
+    if "metadata" not in body:
+        with pytest.raises(LostError, match="cannot be understood"):
+            objects.put(Writing("k", b"", "m"))

@@ -16,8 +16,9 @@ from hcloud.planning.forecasting.demand import demand_of
 from hcloud.planning.forecasting.forecast import counted_too_often, stretch
 from hcloud.planning.forecasting.outliers import outlier
 from hcloud.planning.forecasting.window import RAN_IN, AskedWindow, demand_within, restricted, window_of
-from hcloud.planning.settings import Outlook
+from hcloud.planning.settings import Market, Outlook, PlanSettings
 from hcloud.readers.configuration.window import check_clock, parse_window
+from hcloud.usecases.deciding.plan import planned_demand
 from hcloud.views.workloads.window import mean_window_line, window_line
 
 HOUR, DAY = 3600.0, 86_400.0
@@ -242,3 +243,17 @@ def test_a_mean_over_whole_steps_that_outlast_a_window_is_said_to_be_over_them()
     window = replace(window_of(jobs_of(HOURLY)), start=0.0, end=13 * 60.0)
     assert mean_window_line(window, 0.25).endswith("; the mean is over 15min, in whole steps")
     assert mean_window_line(window, 13 / 60) == window_line(window)
+
+
+@pytest.mark.parametrize("step", [420, 7000, 2 * 86_400, 7 * 86_400])
+def test_steps_of_a_series_that_do_not_fill_a_year_are_planned_in_shorter_ones(step: int) -> None:
+    """It was told to set planning.step, which may be a day at most."""
+    use = np.array([4.0, 8.0, 6.0])
+    demand = Demand(0.0, step, use, use * 4, use / 2, Provenance("made", "series", "0", 3))
+    settings = PlanSettings(markets=(Market(),))
+    planned = planned_demand(demand, settings)
+    assert settings.outlook.horizon_hours * HOUR % planned.step_seconds == 0
+    for name in ("cores", "memory", "batch_cores"):
+        held = getattr(planned, name).sum() * planned.step_seconds
+        assert held == pytest.approx(getattr(demand, name).sum() * step, rel=0.05), "less a part of the last step"
+    assert planned.cores.max() <= 8

@@ -16,7 +16,7 @@ from hcloud.errors import InputError, UsageError
 from hcloud.model.workload import Demand, Jobs
 from hcloud.readers.workloads.commands import Advice
 from hcloud.readers.workloads.entry import read_workload
-from hcloud.readers.workloads.formats.jobs.jobs_table import NEVER_RAN, NO_SUBMIT, STILL_RUNS
+from hcloud.readers.workloads.formats.jobs.jobs_table import NEVER_RAN, NO_START, NO_SUBMIT, STILL_RUNS
 from hcloud.readers.workloads.meanings import called_columns
 from hcloud.readers.workloads.options import WorkloadOptions, with_keys
 
@@ -311,6 +311,13 @@ def test_jobs_that_never_began_are_left_out_where_that_is_said(tmp_path: Path, s
     assert running.provenance.left_out == {NEVER_RAN: 2}
 
 
+def test_that_a_job_without_a_start_counts_is_said_though_no_other_waited(tmp_path: Path) -> None:
+    path = tmp_path / "jobs.csv"
+    path.write_text("submit,start,end,cores\n0,0,10,1\n0,,100,64\n")
+    found = jobs(path)
+    assert (found.duration.tolist(), found.provenance.repaired) == ([10, 100], {NO_START: 1})
+
+
 def test_a_job_that_began_counts_whose_submission_is_missing(tmp_path: Path) -> None:
     """It was left out as one that never ran."""
     path = tmp_path / "jobs.csv"
@@ -419,6 +426,7 @@ def test_vectors_outside_0_to_99_are_refused_by_file_row_and_value(tmp_path: Pat
         ("submit,runtimeMs,cpus,type\n0,10000,2,latency-critical\n0,1,1,best-effort\n",
          "duration=runtimeMs,cores=cpus,kind=type", (10.0, 2.0, 8.0, 1)),
         ("submit,duration,millicores,type\n0,10,2000,spark\n0,1,1000,etl\n", "cores=millicores", (10.0, 2.0, 8.0, 0)),
+        ("submit,duration,RAM (GB)\n0,10,64\n0,1,2\n", "memory=RAM (GB)", (10.0, 1.0, 64.0, 0)),
         ("submit,duration,Job Class\n0,10,LC\n0,1,BE\n", "kind=Job Class", (10.0, 1.0, 4.0, 1)),
     ],
 )  # fmt: skip
@@ -642,6 +650,10 @@ def test_columns_are_known_by_what_schedulers_and_clouds_call_them(tmp_path: Pat
             "submit_time,start_time,end_time,nodes,cpus_per_task",
             "each job takes 1 vCPU (else say cores=NAME), whatever nodes, cpus_per_task say",
         ),
+        ("submit_time,start_time,end_time,ncpus,quantity",
+         "ncpus has the vCPUs of a job on all nodes, whatever quantity say"),
+        ("submit_time,start_time,deleted_at,total_slot_ms,x",
+         "each job takes 1 vCPU (else say cores=NAME), whatever total_slot_ms say"),
         ("submit_time,start_time,end_time,ncpus,num_nodes",
          "ncpus has the vCPUs of a job on all nodes, whatever num_nodes say"),
     ],
@@ -705,6 +717,7 @@ def test_a_wait_is_not_taken_for_a_time(tmp_path: Path, time: str) -> None:
         "Nov 1 2026 05:00:00.5 EST",
         "2026-11-01 11:00:00.5 CET",
         "Sun Nov  1 11:00:00.5 2026",
+        "Nov  1 11:00:00.5 2026 L",
         "2026/11/01 11:00:00.5",
         "2026.11.01 11:00:00.5",
     ],

@@ -76,6 +76,7 @@ FORMS: dict[str, Callable[[], str]] = {
     "Azure's answer for several machines": lambda: json.dumps({"values": [azure_answer(name) for name in USE]}),
     "a column a machine": wide,
     "a row a machine": long,
+    "a row a group of tags": lambda: long().replace("timestamp;host", "time;group"),
     "times of spreadsheets": lambda: wide().replace("-", "/").replace("web/", "web-").replace("+00:00", ""),
     "times of browsers": lambda: wide().replace("+00:00", " GMT+0000 (Coordinated Universal Time)"),
     "thousandths of a vCPU": thousandths,
@@ -294,3 +295,60 @@ def test_a_step_of_a_day_is_no_gap(time: str, tmp_path: Path) -> None:
     found = read_workload(path)
     assert isinstance(found, Demand)
     assert list(found.cores) == list(range(9))
+
+
+@pytest.mark.parametrize(
+    ("header", "scale"),
+    [
+        ("time,pod,cpu_millicores", 1e3),
+        ("timestamp,pod,CPU(m),MEM(Mi)", 1e3),
+        ("time,container,cpu_usage_nanocores", 1e9),
+        ("timestamp,cpu_usage_millicores", 1e3),
+    ],
+)
+def test_columns_of_parts_of_a_vcpu_are_read_as_such(header: str, scale: float, tmp_path: Path) -> None:
+    """5,000 millicores were told to be 5,000 vCPUs."""
+    path = tmp_path / "use.csv"
+    named, memory = "a," * header.count(",pod,") or "a," * header.count(",container,"), ",2048" * header.count("MEM")
+    path.write_text(f"{header}\n" + "".join(f"{iso(n)},{named}{n * scale}{memory}\n" for n in (2, 3)))
+    found = read_workload(path, options=WorkloadOptions())
+    assert isinstance(found, Demand)
+    assert list(found.cores) == [2, 3]
+    assert list(found.memory) == ([2, 2] if memory else [8, 12])
+    assert f"{scale:,.0f} of a value are a vCPU, by the column's name" in [m.rule for m in found.provenance.modelled]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("time,host,cpu_idle\n{0},a,90\n{1},a,80\n", "column 'cpu_idle' is no machine's use of CPUs by its name"),
+        (
+            "timestamp,allocated_cpus,total_cpus\n{0},4,64\n{1},5,64\n",
+            "column 'total_cpus' is no machine's use of CPUs",
+        ),
+        ("timestamp,busy_cores,vcpus_per_node\n{0},4,64\n{1},5,64\n", "column 'vcpus_per_node' is no machine's use"),
+        ("Time,Usage for web [MHz]\n{0},2400\n{1},1200\n", "is no machine's use of CPUs by its name"),
+        (
+            "time,host,load1,load5\n{0},a,1,1\n{1},a,2,1\n",
+            "if host is the machine of each row, say which of load1, load5",
+        ),
+        ("time,rack,value\n{0},a,1\n{0},b,1\n{1},a,2\n", "if rows are of several machines, add name=NAME to --columns"),
+        (
+            "date,time,host,cpu\n2026-11-02,00:00,a,1\n2026-11-02,00:05,a,1\n",
+            "write it behind the date; its other columns",
+        ),
+        ("time,host,percent\n{0},a,100\n{1},a,250\n", "if 100 is one vCPU, as docker stats and top have it"),
+    ],
+)
+def test_what_would_be_read_as_another_use_is_refused_with_what_to_do(text: str, told: str, tmp_path: Path) -> None:
+    """What was idle counted as used, and MHz as vCPUs of a second machine."""
+    path = tmp_path / "use.csv"
+    path.write_text(text.format(iso(0), iso(1)))
+    options, said = WorkloadOptions(series_cores=4), ""
+    for _ in range(3):
+        try:
+            read_workload(path, options=options)
+        except InputError as refused:
+            said += f"{refused}\n{refused.hint}\n"
+            options = refused.hint.on(options) if isinstance(refused.hint, Advice) else options
+    assert told in said

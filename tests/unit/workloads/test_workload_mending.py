@@ -43,6 +43,11 @@ def hint_of(path: Path) -> str:
         ("submit,duration,app\n0,5,\xe9\n".encode("latin-1"), "if it is Latin-1, convert it"),
         (GOOD.encode("utf-16"), "save it as UTF-8"),
         (gzip.compress(GOOD.encode("utf-16"), mtime=0), "save it as UTF-8"),
+        (gzip.compress((GOOD + "0,-5,2\n").encode(), mtime=0), "correct what is named, or leave these lines out"),
+        ("  submit   duration\n  ------   --------\n       0          5\n", "write separators"),
+        ("submit duration  cores\n0 5 2\n", "write separators"),
+        ("duration  submit\n5  2026-11-01 10:00:00\n", "write separators"),
+        ("app      duration  submit\na, b, c         5       0\n", "write separators"),
     ],
 )
 def test_the_command_that_a_refusal_names_mends_the_table(tmp_path: Path, data: str | bytes, told: str) -> None:
@@ -56,6 +61,22 @@ def test_the_command_that_a_refusal_names_mends_the_table(tmp_path: Path, data: 
     found = read_workload(made)
     assert isinstance(found, Jobs)
     assert found.duration.tolist() == [5]
+
+
+def test_on_standard_input_the_command_that_mends_is_one_of_a_pipe(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "jobs.csv"
+    path.write_text(GOOD + "0,-5,2\n")
+    with path.open() as given:
+        monkeypatch.setattr("sys.stdin", given)
+        assert hint_of(Path("-")).endswith("leave these lines out: PROGRAM | sed '3d' | hcloud plan -")
+
+
+def test_a_list_for_people_with_empty_cells_is_met_with_what_prints_a_table(tmp_path: Path) -> None:
+    path = tmp_path / "list.txt"
+    path.write_text("USER     PID  COMMAND\nroot       1  init\nroot       2\nann        3  vi a b\n")
+    assert hint_of(path).startswith("some of its cells are empty or hold blanks: let the program that printed it")
 
 
 def test_good_cells_beside_a_bad_one_are_judged_once(tmp_path: Path) -> None:
@@ -74,8 +95,22 @@ def test_good_cells_beside_a_bad_one_are_judged_once(tmp_path: Path) -> None:
 
 def test_commas_between_thousands_are_not_taken_for_decimals_without_a_word(tmp_path: Path) -> None:
     path = tmp_path / "jobs.csv"
-    path.write_text('submit,duration\n0,"1,234"\n')
+    path.write_text('submit,duration\n0,"1,234"\n1,"1,234,567"\n')
+    told = "if its commas stand before decimals (take those between thousands out: "
+    hint = hint_of(path)
+    assert hint.startswith(told)
+    subprocess.run(["bash", "-c", hint.removeprefix(told).partition("), read it")[0]], cwd=tmp_path, check=True)
+    found = read_workload(tmp_path / "mended.csv")
+    assert isinstance(found, Jobs)
+    assert found.duration.tolist() == [1234, 1234567]
+    path.write_text("submit;duration\n0;1,234\n")
     assert hint_of(path).startswith("if its commas stand before decimals (take those between thousands out), read it")
+
+
+def test_times_without_a_year_are_met_with_what_prints_it(tmp_path: Path) -> None:
+    path = tmp_path / "jobs.csv"
+    path.write_text("submit,duration\nNov  1 10:00,5\nNov  1 11:00 L,5\n")
+    assert hint_of(path).startswith("print times with their year (of LSF: LSB_DISPLAY_YEAR=Y)")
 
 
 def test_a_column_that_is_there_twice_is_refused_where_it_is_read_alone(tmp_path: Path) -> None:

@@ -161,6 +161,29 @@ def test_a_counter_is_refused_with_its_rate(tmp_path: Path, asked: dict[str, str
 
 
 @pytest.mark.parametrize(
+    ("file", "header", "told"),
+    [
+        ("use.csv", "timestamp,value", "its values are cores"),
+        ("discount.csv", "timestamp,value", "its values are cores"),
+        ("counter.csv", "timestamp,value", "its values are cores"),
+        ("request_count.csv", "timestamp,value", "its values are requests"),
+        ("use.csv", "Time,Value", "they are cores (the largest is 1200; no value falls: "),
+    ],
+)
+def test_a_table_that_only_rises_is_asked_about(tmp_path: Path, file: str, header: str, told: str) -> None:
+    """Seconds of CPU since a machine started were planned as vCPUs, or as requests of a file that is called counter."""
+    path = tmp_path / file
+    path.write_text(f"{header}\n" + "".join(f"{60 * n},{12 * n}\n" for n in range(101)))
+    with pytest.raises(InputError) as refused:
+        read_workload(path)
+    assert refused.value.hint is not None
+    assert told in refused.value.hint
+    assert "export the rate: rate(METRIC[5m])" in refused.value.hint
+    found = read_workload(path, options=refused.value.hint.on(WorkloadOptions()))  # type: ignore[attr-defined]
+    assert len(found) == 101
+
+
+@pytest.mark.parametrize(
     "name",
     [
         "sum(rate(cpu_seconds_total[5m]))",

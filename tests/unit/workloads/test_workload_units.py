@@ -70,6 +70,9 @@ def test_a_bare_number_keeps_the_unit_of_its_column(tmp_path: Path) -> None:
     path.write_text(path.read_text().replace("mem_mib", "Mem (MB)"))
     found = read(path, "submit=t,duration=s,cores=cpu_milli,memory=Mem (MB)")
     assert OF_G in [m.rule for m in found.provenance.modelled], "a megabyte in a header is of 1000 to some, too"
+    path.write_text("submit,duration,Mem (MB)\n0,60,2048\n")
+    said = read(path, "memory=Mem (MB)", memory_unit="MiB")
+    assert OF_G not in [m.rule for m in said.provenance.modelled], "said is said"
 
 
 def test_memory_in_bytes_beyond_any_number_of_gib_is_read_as_the_refusal_says(tmp_path: Path) -> None:

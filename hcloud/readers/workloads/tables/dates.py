@@ -1,5 +1,5 @@
 """Times that are no ISO-8601: with the day or the month first, which only the one who wrote them can tell apart, with
-the month in letters, or with letters of a zone behind them."""
+the month in letters, or with letters behind them: of a zone, or LSF's of how a finish is limited."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _WRITTEN = re.compile(
     r"|(?P<m3>[a-z]{3,9})\.?\s+(?P<d3>\d\d?)(?:,?\s+(?P<y3>\d{4}))?)"
     r"(?:[T,\s]+(?P<h>\d\d?):(?P<min>\d\d)(?::(?P<s>\d\d)(?:[.,](?P<f>\d{1,9}))?)?(?:\s*(?P<half>[ap])\.?m\.?)?)?"
     rf"(?:\s*(?P<zone>Z|(?:UTC|GMT)?[+-]\d\d(?::?\d\d)?|UTC|GMT|{'|'.join(_ZONES)})(?: \(.*\))?)?"
-    r"(?:\s+(?P<y4>\d{4}))?",
+    r"(?:\s+(?P<y4>\d{4}))?(?:\s+[ELX])?",
     re.ASCII | re.IGNORECASE,
 )
 DAY_FIRST, MONTH_FIRST = "day-first", "month-first"

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from hcloud.errors import InputError, Problem, did_you_mean
 from hcloud.readers.workloads import limits
-from hcloud.readers.workloads.commands import advice
+from hcloud.readers.workloads.commands import advice, piped
 from hcloud.readers.workloads.findings import Findings, shown
 from hcloud.readers.workloads.identity import Hashes, identity_hashes
 from hcloud.readers.workloads.meanings import as_option
@@ -32,6 +32,8 @@ _DECIMALDECIMAL = re.compile(r"[+-]?\d[\d.' ]*,\d+\s*[A-Za-z]*", re.ASCII)
 _DAY_FIRST_OR_LAST = re.compile(r"'\s*\d{1,2}([./-])\d{1,2}\1(\d{4}|\d\d)\b", re.ASCII)
 _HALF = re.compile(r"[AaPp]\.?[Mm]\.?'$", re.ASCII)
 _THOUSANDS = re.compile(r"'\s*\d{1,3}(,\d{3})+\s*[A-Za-z]*\s*'", re.ASCII)
+_NO_THOUSANDS = """sed -E ':a; s/("[0-9]+),([0-9]{3})/\\1\\2/g; ta'"""
+_NO_YEAR = re.compile(r"'([A-Z][a-z]{2} )?[A-Z][a-z]{2} +\d\d? \d\d:\d\d", re.ASCII)
 _TWO = re.compile(r"'\s*\d+:[0-5]\d\b(?!:)", re.ASCII)
 DECIMAL = "with a decimal point, or --decimal ,"
 _Readable = tuple[dict[str, str], str] | None
@@ -78,11 +80,11 @@ def locate(source: TraceFile, layout: TableLayout, reason: str, good: int = 0) -
         lengths = [c.allowed for c in layout.columns if c.name == "duration" and c.sort == "number"]
         if not error.hint and any(p.allowed in lengths and is_clock(p.value.strip("'")) for p in findings.problems):
             error.hint = "write all durations in one way: as numbers, or as 01:34:00"
-        if not error.hint and not source.packing and str(source.path) == source.name:
+        if not error.hint:
             table = PlainTable(layout.delimiter, [column.in_file for column in layout.columns])
             plain = layout.header and b'"' not in source.head
             rest = fine > 0 or findings.full
-            error.hint = mending_command(source.name, findings.problems, table if plain else None, rest=rest)
+            error.hint = mending_command(source, findings.problems, table if plain else None, rest=rest)
         return error
     return InputError(f"{source.name}: cannot be read: {reason.splitlines()[0] if reason else 'unknown reason'}")
 
@@ -91,26 +93,27 @@ def with_command(source: TraceFile, findings: Findings, dates: str = "") -> Inpu
     """The error that carries all problems, with the command that reads what is met among them where one does: decimal
     commas, dates that are not of the order ``dates``, durations that may be several, open ends."""
     error = findings.error()
-    found = [one for one in _readable(findings, dates) if one]
+    found = [one for one in _readable(source, findings, dates) if one]
     if found:
         keys = {key: value for one, _ in reversed(found) for key, value in one.items()}
         error.hint = advice(source, keys, *(where for _, where in found if where))
     elif any(_DAY_FIRST_OR_LAST.search(problem.value) for problem in findings.problems):
         error.hint = "write dates as 2026-10-31: of these some have the day and some the month first"
+    elif any(_NO_YEAR.match(problem.value) for problem in findings.problems):
+        error.hint = "print times with their year (of LSF: LSB_DISPLAY_YEAR=Y), as 2026-11-01 10:00"
     elif sizes := [p for p in findings.problems if p.allowed.endswith("as 8Gi") and p.value.strip("'").isdecimal()]:
         error.hint = "say the unit of memory: --set memory_unit=MiB, KiB or B" if _are_most(sizes) else ""
     return error
 
 
-def _readable(findings: Findings, dates: str) -> Iterator[_Readable]:
+def _readable(source: TraceFile, findings: Findings, dates: str) -> Iterator[_Readable]:
     """What reads some of the problems, and what of the file that takes for granted."""
     allowed = {problem.allowed for problem in findings.problems}
     if any(DECIMAL in one for one in allowed):
         thousands = all(_THOUSANDS.search(p.value) for p in findings.problems if DECIMAL in p.allowed)
-        yield (
-            {"decimal": ","},
-            "its commas stand before decimals (take those between thousands out)" if thousands else "",
-        )
+        mend = piped(source, _NO_THOUSANDS) if b'"' in source.head else ""
+        out = f"take those between thousands out{f': {mend}' if mend else ''}"
+        yield {"decimal": ","}, f"its commas stand before decimals ({out})" if thousands else ""
     yield _dates_of(findings, dates)
     if any(problem.allowed == TWO and _TWO.search(problem.value) for problem in findings.problems):
         yield {"duration_unit": "mm:ss"}, "durations are minutes and seconds (of hours and minutes say hh:mm)"

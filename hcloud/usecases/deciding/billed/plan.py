@@ -19,7 +19,7 @@ from hcloud.planning.billed.beside import beside_kind
 from hcloud.planning.billed.cautions import by_hand, of_prices, old, told_apart, uncommitted
 from hcloud.planning.billed.kinds import KindUse, MachineKind
 from hcloud.planning.billed.longer import LongTerms, longer_term
-from hcloud.planning.billed.worst import at_worst
+from hcloud.planning.billed.worst import more_at_worst
 from hcloud.planning.decide import ComparedFleets
 from hcloud.planning.fleets.fleet import Holding
 from hcloud.planning.fleets.floor import LeftOut
@@ -178,7 +178,7 @@ def _kind_plan(basis: BillBasis, use: KindUse, now: datetime, beside: Beside) ->
     except (EvidenceError, UsageError) as error:
         return replace(made, why_not=str(error)), None
     plan = decided.plan
-    return replace(made, plan=plan, at_worst=at_worst(bill, use, plan, since, basis.book)), decided
+    return replace(made, plan=plan, more_at_worst=more_at_worst(bill, use, plan, since, basis.book)), decided
 
 
 def _described(kind: MachineKind) -> str:

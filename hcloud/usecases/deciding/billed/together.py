@@ -15,6 +15,7 @@ from hcloud.model.catalog import Offer, OfferKey, PurchaseOption
 from hcloud.planning.billed.better import better, left_out
 from hcloud.planning.billed.estate import BilledEstate, EstateKind, EstatePool, KindPurchase, Term, term_of
 from hcloud.planning.billed.floating import HeldPool
+from hcloud.planning.billed.held import sold_at
 from hcloud.planning.billed.kinds import KindUse, MachineKind
 from hcloud.planning.decide import ComparedFleets
 from hcloud.planning.fleets.evaluate import fill
@@ -82,8 +83,8 @@ class TogetherKinds:
             if purchase.rates is not None:
                 hourly = float(purchase.holding.offer.effective_hourly)
                 dollars[purchase.term, purchase.holding.start_hour] += hourly * purchase.holding.count
+        offers = [(o, number) for number in range(len(self.names)) for o in self._floating(number)]
         for (term, start), whole in dollars.items():
-            offers = ((o, number) for number in range(len(self.names)) for o in self._floating(number))
             users = [(o, number) for o, number in offers if term_of(o) == term and used[term][number]]
             left = whole
             for place, (offer, number) in enumerate(sorted(users, key=lambda user: -user[0].effective_hourly), 1):
@@ -138,13 +139,20 @@ class TogetherKinds:
 
     def _floating(self, number: int) -> list[Offer]:
         """What floats that may be bought for a kind."""
-        return [o for o in self.compared[number].optimum.types[0].commitments if o.key.option.floats]
+        return [o for o in self.compared[number].optimum.types[0].commitments if self._covers_several(o)]
+
+    def _covers_several(self, offer: Offer) -> bool:
+        """Whether what is bought may cover more than one kind: it floats, or is of a family with several systems."""
+        if offer.key.option is not PurchaseOption.INSTANCE_SAVINGS_PLAN:
+            return offer.key.option.floats
+        return sum(_is_of_place(kind, term_of(offer)) for kind in self.estate.kinds) > 1
 
     def _purchase(self, number: int, holding: Holding) -> KindPurchase:
         key, optimum = holding.offer.key, self.compared[number].optimum
         types = {c.shape.name: c for c in optimum.types}
         machines = float(types[key.instance_type].capacity[0] / optimum.types[0].capacity[0])
-        rates = _rates_of_offer(holding.offer, self.estate.kinds, self.book) if key.option.floats else None
+        several = self._covers_several(holding.offer)
+        rates = _rates_of_offer(holding.offer, self.estate.kinds, self.book) if several else None
         return KindPurchase(number, holding, holding.steps(optimum.option.demanded), machines, rates)
 
 
@@ -199,7 +207,7 @@ def _pools(
     are, and their seconds."""
     alike: dict[Term, list[HeldPool]] = defaultdict(list)
     for pool in held:
-        alike[pool.provider, pool.option, pool.term_years, pool.payment].append(pool)
+        alike[pool.provider, pool.option, pool.term_years, pool.payment, "", ""].append(pool)
     for term, pools in alike.items():
         dollars = np.sum([_dollars(pool, *clock) for pool in pools], axis=0)
         rates = {n: _rate(pools, use, kind, book, term) for n, (use, kind) in enumerate(kinds)}
@@ -213,8 +221,8 @@ def _dollars(pool: HeldPool, steps: int, seconds: int) -> Floats:
 
 
 def _rate(pools: Sequence[HeldPool], use: KindUse, kind: EstateKind, book: PriceBook, term: Term) -> float:
-    """Dollars an hour of a machine of a kind: by what the bill covered of it, else by the book where the bill says term
-    and payment, else at the mean discount of the commitment. 0 where it does not cover it."""
+    """Dollars an hour of a machine of a kind: by what the bill covered of it, else by the book where the bill says its
+    term, else at the mean discount of the commitment. 0 where it does not cover it."""
     known = [p for p in pools if use.kind in p.known]
     fitting = [p for p in pools if use.kind in p.rates]
     sold = None if known else _sold(use, kind, book, term)
@@ -227,11 +235,11 @@ def _rate(pools: Sequence[HeldPool], use: KindUse, kind: EstateKind, book: Price
 
 def _sold(use: KindUse, kind: EstateKind, book: PriceBook, term: Term) -> Offer | None:
     """The same commitment as it is sold today."""
-    _, option, years, payment = term
-    if years is None or payment is None:
+    _, option, years, payment, *_ = term
+    if years is None:
         return None
     on_demand = _on_demand(use) if kind.candidate is None else kind.candidate.on_demand.key
-    return book.offers.get(replace(on_demand, option=option, term_years=years, payment=payment))
+    return sold_at(book.offers, replace(on_demand, option=option, term_years=years), payment)
 
 
 def _machines_of(use: KindUse, kind: EstateKind) -> float:
@@ -243,14 +251,22 @@ def _machines_of(use: KindUse, kind: EstateKind) -> float:
 
 
 def _rates_of_offer(offer: Offer, kinds: Sequence[EstateKind], book: PriceBook) -> dict[int, float]:
-    """What an hour of a machine of each kind takes of a commitment that floats."""
-    bought = offer.key
-    found = {}
+    """What an hour of a machine of each kind takes of a commitment in dollars that covers it."""
+    bought, found = offer.key, dict[int, float]()
     for number, kind in enumerate(kinds):
-        if kind.candidate is None or kind.candidate.on_demand.key.provider != bought.provider:
+        if kind.candidate is None or not _is_of_place(kind, term_of(offer)):
             continue
         key = replace(kind.candidate.on_demand.key, option=bought.option)
         key = replace(key, term_years=bought.term_years, payment=bought.payment)
         if key in book.offers:
             found[number] = float(book.offers[key].effective_hourly)
     return found
+
+
+def _is_of_place(kind: EstateKind, term: Term) -> bool:
+    """Whether a kind that is bought for is of the provider, region and family that dollars of a term cover."""
+    if kind.candidate is None:
+        return False
+    provider, *_, region, family = term
+    key = kind.candidate.on_demand.key
+    return key.provider == provider and region in ("", key.region) and family in ("", kind.candidate.shape.family)

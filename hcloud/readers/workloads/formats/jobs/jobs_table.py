@@ -329,13 +329,12 @@ def _started(draft: Draft, options: WorkloadOptions) -> Floats | None:
     if draft.start is None:
         return None
     start = np.where(np.isnan(draft.start), draft.submit, draft.start)
-    if (start == draft.submit).all():
-        return None
-    if options.begin == "submit":
+    waited = (start != draft.submit).any()
+    if waited and options.begin == "submit":
         draft.modelled.append(Modelled("start", AT_ONCE, "begin"))
         return None
     draft.repair(NO_START, int(np.count_nonzero(np.isnan(draft.start))))
-    return start
+    return start if waited else None
 
 
 def _sort(draft: Draft) -> None:

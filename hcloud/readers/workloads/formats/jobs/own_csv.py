@@ -12,7 +12,7 @@ from hcloud.readers.workloads.formats.jobs.jobs_table import (
     from_sink,
     job_schema,
 )
-from hcloud.readers.workloads.formats.jobs.stated_units import in_units_said, told_in_cells
+from hcloud.readers.workloads.formats.jobs.stated_units import in_units_said, note_unit_of_name, told_in_cells
 from hcloud.readers.workloads.meanings import called_columns
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.source import TraceFile
@@ -26,13 +26,14 @@ FORMAT = "jobs-csv"
 def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None = None) -> Jobs:
     """Jobs of a comma, semicolon, tab or bar separated file with a header."""
     called = called_columns(options.columns)
-    options = in_units_said(options, called)
+    asked, options = options, in_units_said(options, called)
     known = job_schema(header_names(source).names, called, options)
     extra = options.extra_columns == "ignore" or bool(called)
     layout = header_layout(source, known, ignore_extra=extra, called=called, decimal=options.decimal)
     if any(column.sort == "clock" for column in layout.columns):
         options = told_in_cells(options)
     table = read_table(source, layout, options.max_rows, progress)
+    note_unit_of_name(table.sink, asked, called)
     duration, wrong = durations(table.sink, options)
     if len(wrong):
         findings = Findings(source.name)
@@ -41,8 +42,7 @@ def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None 
                 f"line {line}, column {called.get('end', 'end')}", "not within a job's length of its begin", LENGTH
             )
         error = findings.error()
-        if not source.packing and str(source.path) == source.name:
-            error.hint = mending_command(source.name, findings.problems, rest=len(wrong) < table.rows)
+        error.hint = mending_command(source, findings.problems, rest=len(wrong) < table.rows)
         raise error
     draft = Draft(source.name, FORMAT, table.digest, table.sink.numbers("submit"), duration, rows=table.rows)
     draft.repair(STILL_RUNS, open_ends(table.sink, options))

@@ -23,7 +23,7 @@ from hcloud.readers.workloads.formats.jobs.jobs_table import (
     from_sink,
     job_schema,
 )
-from hcloud.readers.workloads.formats.jobs.stated_units import in_units_said, told_in_cells
+from hcloud.readers.workloads.formats.jobs.stated_units import in_units_said, note_unit_of_name, told_in_cells
 from hcloud.readers.workloads.identity import Hashes, identity_hashes, suspicious
 from hcloud.readers.workloads.meanings import called_columns
 from hcloud.readers.workloads.options import WorkloadOptions
@@ -43,7 +43,7 @@ _WIDEST_GROUP = 1 << 30
 def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None = None) -> Jobs:
     """Jobs of a Parquet file."""
     called = called_columns(options.columns)
-    options = in_units_said(options, called)
+    asked, options = options, in_units_said(options, called)
     with opened(source) as file:
         names = file.schema_arrow.names
         if _is_timed(file, called.get("duration", "duration")):
@@ -53,6 +53,7 @@ def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None 
         check_header(source, ours, known, ignore_extra=options.extra_columns == "ignore" or bool(called))
         columns = tuple(replace(c, stored=called.get(c.name, "")) for c in known if c.name in ours)
         sink = read_columns(source, file, columns, options, progress)
+    note_unit_of_name(sink, asked, called)
     duration, wrong = durations(sink, options)
     if len(wrong):
         findings = Findings(source.name)

@@ -12,7 +12,7 @@ import numpy as np
 from hcloud.errors import InputError
 from hcloud.model.workload import Modelled
 from hcloud.readers.workloads import limits
-from hcloud.readers.workloads.meanings import UNITS, called_columns, unit_said
+from hcloud.readers.workloads.meanings import UNITS, unit_said
 from hcloud.readers.workloads.options import WorkloadOptions, with_keys
 from hcloud.readers.workloads.tables.clock import PAIRS
 from hcloud.readers.workloads.tables.columns import TICKS, Sink
@@ -64,6 +64,13 @@ def in_units_said(options: WorkloadOptions, called: Mapping[str, str]) -> Worklo
     return with_keys(options, {key: unit for key, unit in told.items() if unit and getattr(options, key) == "auto"})
 
 
+def note_unit_of_name(sink: Sink, asked: WorkloadOptions, called: Mapping[str, str]) -> None:
+    """Note that memory is of 1000 or of 1024 where only its column's name says its unit."""
+    name = called.get("memory", "")
+    if asked.memory_unit == "auto" and "ib" not in name.lower():
+        sink.with_units |= {"memory": True} if unit_said("memory", name) in ("MiB", "GiB", "TiB") else {}
+
+
 def told_in_cells(options: WorkloadOptions) -> WorkloadOptions:
     """The options where cells of durations say their units, whatever the name of their column ends with."""
     return options if options.duration_unit in PAIRS else replace(options, duration_unit="s")
@@ -109,12 +116,8 @@ def units_read(sink: Sink, options: WorkloadOptions) -> list[Modelled]:
                 hint=f"say their unit: --set duration_unit={_SHORT[ticks]}, or duration_unit=s",
             )
         told = [Modelled("duration", f"in s, though times are in {TICKS[ticks]}", "duration_unit")]
-    name = called_columns(options.columns).get("memory", "")
-    of_g = sink.with_units.get("memory") or (
-        unit_said("memory", name) in ("MiB", "GiB", "TiB") and "ib" not in name.lower()
-    )
-    if of_g or "memory" in sink.with_units:
-        told.append(Modelled("memory", OF_G if of_g else OF_CELLS, "fixed"))
+    if "memory" in sink.with_units:
+        told.append(Modelled("memory", OF_G if sink.with_units["memory"] else OF_CELLS, "fixed"))
     if IN_A_GIB[memory] != 1:
         told.append(Modelled("memory", f"read as {memory}", "memory_unit"))
     if IN_A_VCPU[options.cores_unit] > 1:

@@ -15,17 +15,27 @@ from hcloud.readers.workloads.source import TraceFile
 
 GOOGLE = "TimeSeries ID"
 """The first cell of what Google's Metrics Explorer exports; a column of times."""
-_OTHER_USE = re.compile(r"\b(memory|mem|ram|swap|disk|network|bytes|iops|costs?|usd|eur)\b|[$€]", re.IGNORECASE)
+SADF = "# hostname"
+"""The first cell of sysstat's table, with its CPU's number, not its use, below CPU."""
+_OTHER_USE = re.compile(
+    r"\b(memory|mem|ram|swap|disk|network|bytes|iops|[mg]hz|idle|iowait|steal|costs?|usd|eur)\b|[$€]", re.IGNORECASE
+)
 _OF_ALL = re.compile(r"total|sum|average|avg|mean|max(imum)?|min(imum)?|median|p\d\d|all")
+_OF_CPUS = re.compile(r"(^|_)v?(cpus?|cores?)(?=_|$)")
+_BOUNDS = re.compile(r"(.*_)?(limits?|capacity|allocatable|available|free|nodes|per_node)")
+"""What CPUs there are, not how many are in use."""
 _PERCENT = re.compile(r"%|\bper ?cent(age)?\b", re.IGNORECASE)
 _CORES = re.compile(r"\bv?(cpus|cores)\b", re.IGNORECASE)
+_PARTS = {"milli": 1e3, "micro": 1e6, "nano": 1e9}
+_IN_PARTS = re.compile(rf"(?=.*(?:cpu|core)).*_({'|'.join(_PARTS)})(?:v?cpus?|v?cores?)?")
 _NOT_IN_USE = re.compile(r"limit|req|alloc")
 
 
 @dataclass(frozen=True, slots=True)
 class MachineColumns:
     """Where the columns stand: the time, the machine's name (none: a column a machine), values, memory; the unit of the
-    values where their names say it, whether they are one series of all use, and the names of those left out."""
+    values where their names say it, whether they are one series of all use, the names of those left out, and how many
+    of the values' unit are in a vCPU."""
 
     time: int
     values: tuple[int, ...]
@@ -34,6 +44,7 @@ class MachineColumns:
     unit: str = ""
     of_all: bool = False
     left_out: tuple[str, ...] = ()
+    in_a_vcpu: float = 1.0
 
     @property
     def numbers(self) -> tuple[int, ...]:
@@ -47,7 +58,7 @@ def is_machines(names: list[str]) -> bool:
     if names[:1] == [GOOGLE]:
         return len(names) > 1
     found = meant(names, SERIES)
-    if "timestamp" not in found or len(names) < 2:
+    if "timestamp" not in found or len(names) < 2 or names[0] == SADF:
         return False
     if any(name in found for name in VALUES):
         return "name" in found or set(names) == set(found.values())
@@ -129,7 +140,8 @@ def _wide(source: TraceFile, names: list[str], options: WorkloadOptions, time: i
             hint=advice(source, {"extra_columns": "ignore"}, told="leave such columns out") if kept else "",
         )
     unit = _unit([names[at] for at in kept])
-    return MachineColumns(time, tuple(kept), unit=unit, left_out=tuple(names[at] for at in odd))
+    left, parts = tuple(names[at] for at in odd), in_a_vcpu([names[at] for at in kept])
+    return MachineColumns(time, tuple(kept), unit=unit, left_out=left, in_a_vcpu=parts)
 
 
 def _long(
@@ -151,6 +163,7 @@ def _long(
         unit=value if value != "value" else _unit([found[value]]),
         of_all="name" not in found,
         left_out=tuple(extra),
+        in_a_vcpu=in_a_vcpu([found[value]]),
     )
 
 
@@ -184,21 +197,30 @@ def _with_units(names: list[str], found: dict[str, str]) -> dict[str, str]:
 
 
 def _is_no_machine(name: str, *, alone: bool) -> bool:
-    """Whether a column holds another use than of CPUs, or the sum or mean of the columns beside it."""
-    return _is_another_use(name, alone=alone) or _OTHER_USE.search(_words(name)) is not None
+    """Whether a column holds another use than of CPUs, what there is, or the sum or mean of the columns beside it."""
+    bound = not alone and _BOUNDS.fullmatch(_OF_CPUS.sub("", plain(name))) is not None
+    return bound or _is_another_use(name, alone=alone) or _OTHER_USE.search(_words(name)) is not None
 
 
 def _is_another_use(name: str, *, alone: bool) -> bool:
     """Whether the whole name says so: no machine is called that."""
-    of_all = not alone and _OF_ALL.fullmatch(plain(name)) is not None
-    return not name or of_all or not _OTHER_USE.sub("", _words(plain(name))).strip()
+    rest = "" if alone else _OF_CPUS.sub("", plain(name)).strip("_")
+    return not name or _OF_ALL.fullmatch(rest) is not None or not _OTHER_USE.sub("", _words(plain(name))).strip()
 
 
 def _unit(names: list[str]) -> str:
     """The unit that every column's name says."""
     if names and all(_PERCENT.search(_words(name)) for name in names):
         return "percent"
-    return "cores" if names and all(_CORES.search(_words(name)) for name in names) else ""
+    are_cores = names and (in_a_vcpu(names) > 1 or all(_CORES.search(_words(name)) for name in names))
+    return "cores" if are_cores else ""
+
+
+def in_a_vcpu(names: list[str]) -> float:
+    """How many of their unit are in a vCPU, as every column's name says it: 1,000 of millicores; else 1."""
+    spelled = [spelt(name.replace("(m)", "(milli)")) for name in names]
+    found = {_PARTS[part[1]] if (part := _IN_PARTS.fullmatch(f"_{one}")) else 1.0 for one in spelled}
+    return found.pop() if len(found) == 1 else 1.0
 
 
 def _words(name: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 import re
+import shlex
 from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -79,7 +80,7 @@ def measured(source: TraceFile, options: WorkloadOptions, progress: Progress | N
     every = list(table.series())
     refuse_counters(source.name, [series for series in every if not series.unit])
     found = MeasuredUse(source, FORMAT, every, table.rows, table.repaired, of_all=columns.of_all)
-    found.findings = table.findings
+    found.findings, found.if_twice = table.findings, _apart(columns)
     found.rules += table.rules()
     return found
 
@@ -162,13 +163,16 @@ class _MachineTable:
         none of two is of names alone."""
         names, (first, *more) = self.header.names, self.columns.values
         odd = {problem.where.partition("column ")[2] for problem in self.findings.problems}
-        if self.columns.name is not None or len(more) != 1 or len(odd) != 1 or len(self.findings.problems) < self.rows:
+        if self.columns.name is not None or not more or len(odd) != 1 or len(self.findings.problems) < self.rows:
             return ""
         if any(problem.value.strip("'")[:1].isdigit() for problem in self.findings.problems):
             return ""  # formatted numbers
         name = odd.pop()
-        value = names[more[0] if names[first] == name else first]
-        keys = {"timestamp": names[self.columns.time], "name": name, "value": value}
+        values = [names[at] for at in (first, *more) if names[at] != name]
+        keys = {"timestamp": names[self.columns.time], "name": name, "value": values[0] if len(values) == 1 else "NAME"}
+        if len(values) > 1:
+            told = f"say which of {some_of(values, _NAMED)} it uses"
+            return f"if {name} is the machine of each row, {told}: --columns {shlex.quote(as_option(keys, whole=True))}"
         return advice(self.source, {"columns": as_option(keys, whole=True)}, f"{name} is the machine of each row")
 
     def _is_label(self, cells: list[str]) -> bool:
@@ -246,7 +250,7 @@ class _MachineTable:
         if at == self.columns.memory:
             return memory_of(text, IN_A_GIB[self.memory_unit])
         are_cores = self.columns.unit in ("", "cores") and self.options.series_value in ("auto", "cores")
-        return cpus_of(text) if are_cores and text[-1] not in "kK" else None
+        return cpus_of(text, self.columns.in_a_vcpu) if are_cores and text[-1] not in "kK" else None
 
     def _allowed(self, text: str) -> str:
         if re.fullmatch(r"[+-]?\d[\d.]*,\d+", text) and self.mark == ".":
@@ -268,7 +272,7 @@ class _MachineTable:
                 machine.name if self.columns.name is None else self.header.names[self.columns.values[0]],
                 machine.name,
                 times[order],
-                np.array(machine.values)[order],
+                np.array(machine.values)[order] / self.columns.in_a_vcpu,
                 unit,
                 lines=np.array(machine.lines, np.int64)[order],
                 memory=None if self.columns.memory is None else memory[order],
@@ -281,6 +285,8 @@ class _MachineTable:
             unit = f" as {self.memory_unit}" if self.bare_memory else ""
             parts.insert(0, f"read from column {self.memory_name}{unit}")
         told = [Modelled("memory", "; ".join(parts), "fixed")] if parts else []
+        if (small := self.columns.in_a_vcpu) > 1:
+            told.append(Modelled("cores", f"{small:,.0f} of a value are a vCPU, by the column's name", "fixed"))
         if left := self.columns.left_out:
             told.append(Modelled("columns", f"left out: {some_of(left, _NAMED)}", "columns"))
         if self.clock.local:
@@ -289,6 +295,15 @@ class _MachineTable:
         if ticks > 1.0:
             told.append(Modelled("times", f"{TICKS[ticks]}, by the size of the first", "fixed"))
         return told
+
+
+def _apart(columns: MachineColumns) -> str:
+    """What to do about times that are there twice: another column may tell them apart."""
+    if not columns.left_out:
+        return ""
+    machine = "" if columns.name is not None else "if rows are of several machines, add name=NAME to --columns; "
+    others = some_of(columns.left_out, _NAMED)
+    return f"{machine}if the time of day has its own column, write it behind the date; its other columns: {others}"
 
 
 def _is_name(text: str) -> bool:

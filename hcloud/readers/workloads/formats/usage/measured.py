@@ -17,8 +17,10 @@ from hcloud.readers.workloads.commands import advice
 from hcloud.readers.workloads.findings import Findings, shown
 from hcloud.readers.workloads.formats.usage.series import (
     EXAMPLE_CORES,
+    OF_A_COUNTER,
     PARTS,
     SeriesExtras,
+    counts_up,
     demand,
     in_cores,
     refuse_long_gaps,
@@ -37,9 +39,8 @@ _ROUNDING = 1e-6
 _SHOWN, _SHOWN_OF_ALL = 5, 10
 _DAY, _ALIKE, _MARKED = 86_400, 12, 2000
 """Ours: so many samples one after the other are not alike in two machines by chance; so many series are marked."""
+_OF_ONE = "if 100 is one vCPU, as docker stats and top have it, divide the values by 100 and say series_value=cores"
 _NAN = "samples that are NaN: no sample"
-_MONOTONE, _RESETS = 48, 0.01
-"""Ours: of so many steps of a use of CPUs some fall; a counter falls when its machine begins anew."""
 _COUNTER = re.compile(
     r"""\b__name__="?(\w+_total)(?![\w:])|(?<![\w:="])(?<!rate\()(\w+_seconds_total)(?![\w:]|(\{[^}]*\})?\[)"""
 )
@@ -88,7 +89,8 @@ class MeasuredSeries:
 @dataclass(slots=True)
 class MeasuredUse:
     """What was read of a file: its series, how many samples or rows, and what was changed or left out, counted;
-    ``findings`` are what is wrong with it so far; ``of_all``: one series is all that is used, and no machine's own."""
+    ``findings`` are what is wrong with it so far; ``of_all``: one series is all that is used, and no machine's own;
+    ``if_twice`` is what to do about times that are there twice."""
 
     source: TraceFile
     format: str
@@ -98,6 +100,7 @@ class MeasuredUse:
     left_out: dict[str, int] = field(default_factory=dict)
     rules: list[Modelled] = field(default_factory=list)
     of_all: bool = False
+    if_twice: str = ""
     findings: Findings = field(init=False)
 
     def __post_init__(self) -> None:
@@ -108,9 +111,13 @@ class MeasuredUse:
         file, found = self.source.name, self._sampled()
         value, rules = self._meaning(found, options)
         note_values(self.findings, found, value)
+        is_fine = not self.findings.problems
+        beyond = value == "percent" and any(series.values.max() > _HIGHEST[value] for series in found)
         _note_twice(self.findings, found)
         if self.findings.problems:
-            raise self.findings.error()
+            error = self.findings.error()
+            error.hint = _OF_ONE if beyond else self.if_twice if is_fine else ""
+            raise error
         grid = _steps(file, found, options)
         if self.of_all:
             refuse_long_gaps(file, found[0].times, grid.step, options)
@@ -177,17 +184,9 @@ class MeasuredUse:
 
 
 def refuse_counters(file: str, found: Sequence[MeasuredSeries]) -> None:
-    """Refuse what counts up since a machine began: that is no use at a moment. Of tables, which people make up,
-    by its name alone."""
+    """Refuse what counts up since a machine began. Of tables, which people make up, by its name alone."""
     for series in found:
-        before, after = series.values[:-1], series.values[1:]
-        rising, falling = np.count_nonzero(after > before), np.count_nonzero(after < before)
-        counts = (
-            series.lines is None
-            and len(after) >= _MONOTONE
-            and rising >= len(after) / 2
-            and falling <= _RESETS * len(after)
-        )
+        counts = series.lines is None and counts_up(series.values)
         named = _COUNTER.search(f"{series.where} {series.name}")
         if counts or named:
             metric = "METRIC" if named is None else named[1] or named[2]
@@ -234,7 +233,8 @@ def _unknown_unit(source: TraceFile, found: Sequence[MeasuredSeries], options: W
     told = {} if likely == "cores" or options.series_cores is not None else {"series_cores": cores}
     of = "" if likely == "cores" else f" of machines with {cores} vCPUs"
     in_use = "" if likely == "cores" else "; if they are vCPUs in use, say --set series_value=cores"
-    which = f"they are {likely}{of} (the largest is {most:g}{in_use})"
+    rising = f"; no value falls: {OF_A_COUNTER}" if any(counts_up(series.values) for series in found) else ""
+    which = f"they are {likely}{of} (the largest is {most:g}{in_use}{rising})"
     return InputError(
         f"{source.name}: the unit of {named} is unknown: vCPUs in use (cores), percent or a fraction "
         "(0 to 1) of a machine with so many vCPUs (series_cores), or requests",

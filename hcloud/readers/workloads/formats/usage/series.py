@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -28,10 +29,14 @@ if TYPE_CHECKING:
 
 FORMAT = "series"
 _HIGH = {"cores": limits.CORES, "percent": 100.0, "fraction": 1.0, "requests": limits.REQUESTS}
+OF_A_COUNTER = "of a counter, as node_cpu_seconds_total, export the rate: rate(METRIC[5m])"
 PARTS = {"percent": "percent", "fraction": "a fraction"}
 """Values that are a part of a machine, and how that is told."""
 EXAMPLE_CORES = "4"
 """In the commands that are shown where it is not said."""
+_MONOTONE, _RESETS = 48, 0.01
+"""Ours: of so many steps of a use of CPUs some fall; a counter falls when its machine begins anew."""
+_COUNTS = re.compile(r"request|volume|(?<!ac)(?<!dis)count(?!e?r)")
 _TIME = Column("timestamp", "time", high=limits.SUBMIT_SECONDS)
 
 
@@ -85,6 +90,11 @@ def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None 
         repaired["unsorted: rows earlier than the row before; sorted by time"] = later
         order = np.argsort(times, kind="stable")
         times, values = times[order], values[:, order]
+    if meaning.column == "value" and options.series_value == "auto" and counts_up(values[0]):
+        raise InputError(
+            f"{source.name}: column value never falls, as a counter, and nothing says what its values are",
+            hint=advice(source, {"series_value": meaning.value}, f"its values are {meaning.value} ({OF_A_COUNTER})"),
+        )
     grid, means = regular(source, times, values, options, repaired)
     by_name = dict(zip(names, means, strict=True))
     cores = in_cores(by_name[meaning.column], meaning.value, grid.step, options)
@@ -97,6 +107,13 @@ def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None 
     if extras.batch is not None and (extras.batch > cores * (1 + 1e-12)).any():
         raise InputError(f"{source.name}: batch_cores is above cores in some rows; it is a part of them")
     return demand(grid, cores, provenance, options, extras)
+
+
+def counts_up(values: Floats) -> bool:
+    """Whether values rise as those of what counts since a machine began: that is no use at a moment."""
+    steps = np.diff(values)
+    rising, falling = np.count_nonzero(steps > 0), np.count_nonzero(steps < 0)
+    return bool(len(steps) >= _MONOTONE and rising >= len(steps) / 2 and falling <= _RESETS * len(steps))
 
 
 def demand(
@@ -162,7 +179,7 @@ def _settle(column: str, file: str, options: WorkloadOptions) -> tuple[str, str]
         return options.series_value, "as asked"
     if "cpu" in file or "util" in file:
         return "percent", "from the file's name"
-    if "request" in file or "volume" in file or "count" in file:
+    if _COUNTS.search(file):
         return "requests", "from the file's name"
     return "cores", "nothing else known"
 
