@@ -145,6 +145,6 @@ class Rules(NamedTuple):
     profiling: float = 0.0
 
     @property
-    def is_gated(self) -> bool:
-        """Whether only kernels will do that are not compiled for sessions."""
-        return bool(self.classes or self.watching or self.ranking == BY_OFFER)
+    def acts_between_events(self) -> bool:
+        """Whether bounds end between events: each event is decided on by itself."""
+        return bool(self.buckets or self.classes or self.watching or self.ranking == BY_OFFER)

@@ -18,7 +18,7 @@ from hcloud.model.running.decision import Decision, DecisionAction
 from hcloud.model.running.event import Arrival
 from hcloud.readers.strategies import load_strategy
 from hcloud.sim.kernels.engine import simulate
-from hcloud.sim.machine_code.compiled import plain
+from hcloud.sim.machine_code.compiled import compiled, plain
 from hcloud.sim.machine_code.objects import as_objects
 from hcloud.sim.run import RunOutcome, run
 from hcloud.sim.setup.build import Setting, build, usual_capacity
@@ -65,7 +65,7 @@ def followed(outcome: RunOutcome) -> list[Decision]:
         else:
             told += session.handle(entry)
             if not is_restored and len(told) > 30:
-                session, is_restored = ControlSession.restored(setup, plain(), session.snapshot()), True
+                session, is_restored = ControlSession.restored(setup, compiled(), session.snapshot()), True
 
     def taken(one: Decision) -> tuple[object, ...]:
         return one.at, one.action, one.job, one.instance, one.reason, one.margin

@@ -357,7 +357,7 @@ class ControlSession:
 
     def follow(self, batch: EventBatch, until: int) -> list[Decided]:
         """What is decided because of the events of a batch before a number, or the first that only ``handle`` takes."""
-        if self.setup.rules.buckets or self.setup.rules.is_gated:  # bounds end between events
+        if self.setup.rules.acts_between_events:
             return []
         self.now, self._control = batch.follow(self.tables, until, self.now, self._control, self._book.deadline)
         made = [astuple(due) for due in self._due]

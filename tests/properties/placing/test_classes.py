@@ -22,7 +22,7 @@ from hcloud.model.running.event import Arrival, Cancelled, Completion
 from hcloud.model.running.strategy import Strategy, Value
 from hcloud.policy.waiting.classes import LEVELS, class_of, find_edges, leaving_time, level_of_server
 from hcloud.readers.strategies import load_strategy
-from hcloud.sim.machine_code.compiled import plain
+from hcloud.sim.machine_code.compiled import compiled, plain
 from hcloud.sim.run import run
 from hcloud.usecases.studies.clusters import open_cluster
 from hcloud.usecases.studies.journal import JournalReader, journal_entries, setup_of_run
@@ -51,7 +51,7 @@ def lived(strategy: Strategy, count: int = 90) -> tuple[list[Decision], dict[str
         told += live.handle(entry)
         sound(live.tables.control)
         if len(told) == 100:
-            live = ControlSession.restored(setup, plain(), live.snapshot())
+            live = ControlSession.restored(setup, compiled(), live.snapshot())
     assert list(map(taken, told)) == list(map(taken, noted))
     assert not any(outcome.of_tasks("ended") < 0)
     return noted, came

@@ -13,7 +13,7 @@ from hcloud.control.sessions.session import ControlSession
 from hcloud.model.running.decision import Decision, DecisionAction
 from hcloud.policy.records import column
 from hcloud.readers.strategies import AUTOSCALED
-from hcloud.sim.machine_code.compiled import plain
+from hcloud.sim.machine_code.compiled import compiled, plain
 from hcloud.sim.run import RunOutcome, run
 from hcloud.usecases.studies.journal import JournalReader, setup_of_run
 
@@ -120,7 +120,7 @@ def test_a_controller_that_sees_the_journal_alone_decides_the_same(name: str) ->
             continue
         told += live.handle(entry)
         if len(told) == 60:
-            live = ControlSession.restored(setup, plain(), live.snapshot())
+            live = ControlSession.restored(setup, compiled(), live.snapshot())
     assert list(map(taken, told)) == list(map(taken, noted))
     tally = outcome.world.tally
     assert tally.added > 1

@@ -14,7 +14,7 @@ from hcloud.model.running.decision import Decision
 from hcloud.model.running.event import Arrival, Cancelled, EventError
 from hcloud.policy.stragglers import HADOOP, LATE, NOBODY, RECLASSIFIED, Peers, is_confirmed, lags, time_left
 from hcloud.readers.strategies import load_strategy
-from hcloud.sim.machine_code.compiled import plain
+from hcloud.sim.machine_code.compiled import compiled, plain
 from hcloud.sim.outcomes.measure import measure
 from hcloud.sim.outcomes.watched import WatchMeasures
 from hcloud.sim.run import RunOutcome, run
@@ -64,7 +64,7 @@ def test_the_second_run_of_a_task_that_lags_ends_first_and_a_session_decides_the
     for at, entry in enumerate(JournalReader(outcome, setup).entries()):
         if not isinstance(entry, Decision):
             decided += live.handle(entry)
-            live = ControlSession.restored(setup, plain(), live.snapshot()) if at % 3 == 0 else live
+            live = ControlSession.restored(setup, compiled(), live.snapshot()) if at % 3 == 0 else live
     assert [(d.at, d.job, d.instance) for d in decided] == [
         (e.at, e.job, e.instance) for e in entries if isinstance(e, Decision)
     ]

@@ -15,7 +15,7 @@ from hcloud.model.running.decision import Decision, DecisionAction
 from hcloud.model.running.strategy import Value
 from hcloud.policy.records import column
 from hcloud.readers.strategies import load_strategy
-from hcloud.sim.machine_code.compiled import plain
+from hcloud.sim.machine_code.compiled import compiled, plain
 from hcloud.sim.outcomes.measure import measure
 from hcloud.sim.run import RunOutcome, run
 from hcloud.sim.setup.build import Setting
@@ -79,7 +79,7 @@ def test_a_controller_that_sees_the_journal_alone_decides_the_same(name: str) ->
             continue
         told += live.handle(entry)
         if len(told) == 100:
-            live = ControlSession.restored(setup, plain(), live.snapshot())
+            live = ControlSession.restored(setup, compiled(), live.snapshot())
     assert list(map(taken, told)) == list(map(taken, noted))
     assert outcome.world.tally.phases > 40
     assert not (outcome.of_tasks("ended") < 0).any()
