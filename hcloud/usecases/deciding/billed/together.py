@@ -127,10 +127,13 @@ class TogetherKinds:
                 yield self._purchase(number, holding).of(0)
 
     def _shared(self, bought: Sequence[KindPurchase]) -> Iterator[KindPurchase]:
-        """Of each term of what floats that is cheapest for a kind and not bought yet the smallest, in no number."""
+        """Of each term that is cheapest for a kind, of what floats and of what is of its family, and not bought yet the
+        smallest, in no number."""
         found: dict[tuple[Term, int], list[KindPurchase]] = defaultdict(list)
         for number, compared in enumerate(self.compared):
-            for holding in fill(self._floating(number), 1, compared.optimum.option.demanded.hours):
+            offers, hours = self._floating(number), compared.optimum.option.demanded.hours
+            alike = ([o for o in offers if o.key.option.floats is floats] for floats in (True, False))
+            for holding in (one for same in alike for one in fill(same, 1, hours)):
                 purchase = self._purchase(number, holding).of(0)
                 found[purchase.term, holding.start_hour].append(purchase)
         there = {(p.term, p.holding.start_hour) for p in bought}
