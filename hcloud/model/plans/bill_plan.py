@@ -24,9 +24,9 @@ class KindPlan:
     much more ``after`` may be because a daily bill does not say in which hours machines ran (None: not known, of rows
     of more than a day). ``history_hours`` are the
     hours that it was planned from, and ``said`` what a user should know of them. Where commitments float between kinds,
-    ``together`` is ``now``, what the plan saves (of other kinds too), and the vCPUs that such commitments cover, by all
-    kinds together; the plan's own figures divide such commitments in fixed shares. Of a type with less than
-    ``gib_per_vcpu``, which its machines have (small T types), several are one of them.
+    ``together`` is ``now``, what the plan saves (of other kinds too), and how many more vCPUs such commitments cover
+    than in the lines of the plan, by all kinds together; the plan's own figures divide such commitments in fixed
+    shares. Of a type with less than ``gib_per_vcpu``, which its machines have (small T types), several are one of them.
     """
 
     name: str
@@ -78,10 +78,8 @@ class KindPlan:
     @property
     def held_vcpus(self) -> Decimal:
         """vCPUs of the commitments that are held."""
-        owned = [line for line in (self.plan.mix if self.plan else ()) if line.address.startswith(OWNED)]
-        if self.together is None:
-            return sum(map(self._vcpus, owned), Decimal(0))
-        return sum((self._vcpus(line) for line in owned if not line.option.floats), self.together[2])
+        owned = (line for line in (self.plan.mix if self.plan else ()) if line.address.startswith(OWNED))
+        return sum(map(self._vcpus, owned), Decimal(0) if self.together is None else self.together[2])
 
     @property
     def bought_vcpus(self) -> Decimal:

@@ -40,7 +40,7 @@ class HeldPart:
 class HeldPool:
     """A commitment that floats: its dollars an hour for so many hours, and what it takes of them for an hour of a vCPU
     of each kind: by what it covered of it in the bill (``known``: for so many dollars an hour), else at its mean
-    discount."""
+    discount. ``place`` is the region and family that it is bound to, if to any."""
 
     provider: Provider
     option: PurchaseOption
@@ -50,6 +50,7 @@ class HeldPool:
     rates: Mapping[MachineKind, float]
     known: Mapping[MachineKind, float]
     hours_left: int
+    place: tuple[str, str] = "", ""
 
 
 def pool_of(
@@ -72,7 +73,8 @@ def pool_of(
     rates |= {part.use.kind: float(part.hourly / part.shape.vcpus) for part in parts if part.hourly}
     known = {part.use.kind: float(part.hourly * part.count) for part in parts if part.hourly}
     covered = {use.kind: rates[use.kind] for use in fitting if rates[use.kind]}
-    return HeldPool(held.provider, *term, dollars, covered, known, hours_left)
+    place = ("", "") if held.option.floats else (held.region, held.family)
+    return HeldPool(held.provider, *term, dollars, covered, known, hours_left, place)
 
 
 def flowing(pool: HeldPool, fitting: Sequence[KindUse], running: Sequence[tuple[int, Running]]) -> Iterator[HeldPart]:

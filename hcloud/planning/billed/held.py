@@ -132,16 +132,18 @@ def held_of(bill: Bill, kinds: Sequence[KindUse], types: Types, rule: HeldRule) 
     known: KnownVcpus = {}
     floating: dict[tuple[PurchaseOption, bool], Decimal] = defaultdict(Decimal)
     stopped = {c.id: c.last for c in bill.commitments if c.last and rule.has_stopped(c, bill.commitments)}
-    for held in sorted(bill.commitments, key=lambda c: (c.option in FLOATING, -rule.hours_left(c))):
+    several = {c.id for c in bill.commitments if _is_of_several(c, kinds)}
+    for held in sorted(bill.commitments, key=lambda c: (c.option in FLOATING, c.id in several, -rule.hours_left(c))):
         if held.id in stopped:
             continue
         left = rule.hours_left(held)
         parts = list(_parts(held, bill, kinds, types)) if left else []
         if held.option in FLOATING and left:
             floating[held.option, rule.is_since(held)] += held.paid / _hours_held(held, bill)
+        if held.id in several and left:
             own = {part.use.kind for part in parts}
             fitting = [use for use in kinds if _covers(held, use.kind) and use.recent(rule.recent_hours)]
-            fitting = [use for use in fitting if use.kind in own or rule.is_covered(use)]
+            fitting = [use for use in fitting if use.kind in own or held.option not in FLOATING or rule.is_covered(use)]
             phases = _phases(shares, min(left, rule.horizon_hours))
             running = [(until, _running(kinds, shares, rule, begin, known)) for begin, until in phases]
             sold = {} if held.used != 0 else dict(rule.sold(held, fitting))
@@ -313,6 +315,13 @@ def _covers(held: BilledCommitment, kind: MachineKind) -> bool:
         return True
     own_size = kind.label == kind.family or kind.os == "linux" or held.instance_type in ("", kind.label)
     return own_size and (held.os, held.tenancy) == (kind.os, kind.tenancy)
+
+
+def _is_of_several(held: BilledCommitment, kinds: Sequence[KindUse]) -> bool:
+    """Whether it may cover several kinds: it floats, or is a savings plan of a family with several systems."""
+    if held.option is not PurchaseOption.INSTANCE_SAVINGS_PLAN or not (held.region and held.family):
+        return held.option in FLOATING
+    return sum(_covers(held, use.kind) for use in kinds) > 1
 
 
 def _covered_units(option: PurchaseOption, use: KindUse) -> float:

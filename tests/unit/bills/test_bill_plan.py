@@ -744,6 +744,42 @@ def test_a_savings_plan_of_a_family_is_bought_for_its_systems_together() -> None
     assert float(made.after) <= min(map(cost, np.linspace(0, 8, 801))) * 1.001
 
 
+@pytest.mark.parametrize("is_in_bill", [True, False])
+def test_a_savings_plan_of_a_family_that_is_held_covers_its_systems_hour_by_hour(is_in_bill: bool) -> None:
+    """What was bought for Linux by day and Windows by night was divided by its mean: $2,241 for $1,753 a month, and as
+    much again was to be bought."""
+    day = FLAT * (np.arange(HOURS) % 24 < 12)
+    systems, rates, listed = ("linux", "windows"), np.array([0.112896, 0.296896]), np.array([0.192, 0.376])
+    run, hourly, option = np.array([4 + 8 * day, 8 - 7 * day]), 1.6663, PurchaseOption.INSTANCE_SAVINGS_PLAN
+    linux = np.minimum(run[0], hourly / rates[0])
+    covered = np.array([linux, np.minimum(run[1], (hourly - linux * rates[0]) / rates[1])])
+    usage = [used("m5.xlarge", hours, os=os) for os, hours in zip(systems, run, strict=True)]
+    bore = [Decimal(repr(float(dollars))) for dollars in covered.sum(axis=1) * rates]
+    paid = Decimal(repr(hourly)) * HOURS
+    held = BilledCommitment(
+        "plan", AWS, option, "1", "us-east-1", "m5", "", Decimal(repr(hourly)), paid, sum(bore, Decimal(0)),
+        term_years=1, payment=Payment.ALL, end=NOW + timedelta(days=400), hours=HOURS,
+        covered={u.kind: CoveredUse(float(c.sum()), b) for u, c, b in zip(usage, covered, bore, strict=True)},
+    )  # fmt: skip
+    loaded = load_config(None)
+    if is_in_bill:
+        usage = [
+            replace(u, covered={option: c}, covered_cost={option: b})
+            for u, c, b in zip(usage, covered, bore, strict=True)
+        ]
+    else:
+        place = {"provider": AWS, "region": "us-east-1", "instance_type": "m5.4xlarge", "option": option}
+        terms = {"term_years": 1, "payment": Payment.ALL, "dollars_per_hour": hourly, "expires": "2027-12-25"}
+        owned = (OwnedSection.model_validate(place | terms),)
+        loaded = replace(loaded, config=loaded.config.model_copy(update={"owned": owned}))
+    made = planned(bill(*usage, commitments=(held,) if is_in_bill else ()), loaded)
+    true = (((run - covered) * listed[:, None]).sum(axis=0).mean() + hourly) * 730
+    assert float(made.now) == pytest.approx(true, rel=1e-4)
+    assert not made.purchases
+    vcpus = [float(kind.held_vcpus) for kind in made.kinds]
+    assert sorted(vcpus) == pytest.approx(sorted(4 * covered.mean(axis=1)), rel=1e-2)
+
+
 def test_a_compute_savings_plan_is_bought_over_families_of_several_systems() -> None:
     """m5 runs by day and c5 by night: one of both was not tried where Windows shares the cheaper ones of a family, and
     the plan cost 30 % more."""

@@ -13,7 +13,7 @@ from hcloud.catalog.book import PriceBook, absent
 from hcloud.catalog.shapes import family_of
 from hcloud.errors import UsageError
 from hcloud.model.bill import Bill, BilledCommitment
-from hcloud.model.catalog import OfferKey, Payment, Provider
+from hcloud.model.catalog import OfferKey, Payment, Provider, PurchaseOption
 from hcloud.model.workload import Demand
 from hcloud.planning.billed.held import FLOATING, HeldRule, HeldShares, held_of
 from hcloud.planning.billed.kinds import KindUse, MachineKind
@@ -56,7 +56,7 @@ def basis_of(found: BillOfKinds, loaded: Loaded, now: datetime) -> BillBasis:
     owned = tuple(section for section in loaded.config.owned if section not in expired)
     loaded = replace(loaded, config=loaded.config.model_copy(update={"owned": owned}))
     book = _book_of(found.bill, loaded, now)
-    floating = [section for section in owned if section.option.floats]
+    floating = [section for section in owned if _is_of_several(section, kinds, book)]
     held_too = tuple(_as_billed(section, found, book) for section in floating)
     found = replace(found, bill=replace(found.bill, commitments=(*found.bill.commitments, *held_too)))
     bound = tuple(section for section in owned if section not in floating)
@@ -72,11 +72,23 @@ def basis_of(found: BillOfKinds, loaded: Loaded, now: datetime) -> BillBasis:
     return BillBasis(found, large, small, held, book, priced, loaded, expired)
 
 
+def _is_of_several(section: OwnedSection, kinds: Sequence[KindUse], book: PriceBook) -> bool:
+    """Whether what is owned covers several kinds: it floats, or is a savings plan of a family with several systems."""
+    if section.option is not PurchaseOption.INSTANCE_SAVINGS_PLAN:
+        return section.option.floats
+    family = book.instance_type(section.provider, section.instance_type).family
+    place = section.provider, section.region, family
+    return sum((use.kind.provider, use.kind.region, use.kind.family) == place for use in kinds) > 1
+
+
 def _as_billed(section: OwnedSection, found: BillOfKinds, book: PriceBook) -> BilledCommitment:
-    """What floats and is owned beside what the bill has, as if the bill had it, unused, from its end on."""
+    """What covers several kinds and is owned beside what the bill has, as if the bill had it, unused, from its end
+    on."""
+    shape = book.instance_type(section.provider, section.instance_type)
+    place = ("", "") if section.option.floats else (section.region, shape.family)
     dollars, hours, until = spent_on(section, book), found.bill.hours, datetime.combine(section.expires, time(), UTC)
     return BilledCommitment(
-        str(section.key), section.provider, section.option, "", "", "", "", dollars, dollars * hours, Decimal(0),
+        str(section.key), section.provider, section.option, "", *place, "", dollars, dollars * hours, Decimal(0),
         term_years=section.term_years, payment=section.payment, start=found.end, end=until, hours=hours,
     )  # fmt: skip
 

@@ -112,7 +112,7 @@ def _priced(
         if of_all is None or plan.plan is None:
             yield plan
         else:
-            yield replace(plan, together=(of_all.now, of_all.saved, of_all.held_vcpus))
+            yield replace(plan, together=(of_all.now, of_all.saved, of_all.more_held_vcpus))
 
 
 def plan_kind(

@@ -35,12 +35,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class KindDollars:
-    """Dollars a month of a kind: as things are, and what its purchases save, of other kinds too; and the vCPUs of it
-    that what is held that floats covers as things are."""
+    """Dollars a month of a kind: as things are, and what its purchases save, of other kinds too; and how many more
+    vCPUs of it what is held that covers several kinds serves as things are than its plan alone counts."""
 
     now: Decimal
     saved: Decimal
-    held_vcpus: Decimal
+    more_held_vcpus: Decimal
 
 
 class JointChoice(NamedTuple):
@@ -103,14 +103,15 @@ class TogetherKinds:
             bought += [self._purchase(number, holding) for holding in held.get(kind, ())]
             then = self.estate.costs(bought).total
             alone = before.rented[number] + before.used[number] + before.idle[number] + self._bound(number)
-            vcpus = held_machines[number] * self.vcpus[number]
+            divided = (float(o.count * o.shape.vcpus) for o in self.compared[number].asked.owned if o.phases)
+            vcpus = held_machines[number] * self.vcpus[number] - sum(divided)
             found[kind] = KindDollars(_cents(alone * month), _cents((now - then) * month), Decimal(f"{vcpus:.4f}"))
             now = then
         return found
 
     def _bound(self, number: int) -> float:
         """Dollars of what is held of a kind alone."""
-        bound = (o for o in self.compared[number].asked.owned if not o.offer.key.option.floats)
+        bound = (o for o in self.compared[number].asked.owned if not o.phases)
         return float(sum((o.cost(self._hours) for o in bound), Decimal(0)))
 
     @property
@@ -167,7 +168,7 @@ def together(compared: Mapping[MachineKind, ComparedFleets], basis: BillBasis) -
     """The kinds that are bought for together; None where nothing floats between them."""
     pools, uses = basis.held.pools, [use for use in basis.kinds if use.kind in compared]
     fleets = tuple(compared[use.kind] for use in uses)
-    floats = any(offer.key.option.floats for c in fleets for t in c.optimum.types for offer in t.commitments)
+    floats = any(offer.key.option.is_spend_based for c in fleets for t in c.optimum.types for offer in t.commitments)
     if not fleets or not (pools or (floats and len(fleets) > 1)):
         return None
     others = [use for use in (*basis.kinds, *basis.small) if use.kind not in compared]
@@ -183,14 +184,14 @@ def together(compared: Mapping[MachineKind, ComparedFleets], basis: BillBasis) -
 
 def _planned(compared: ComparedFleets) -> EstateKind:
     optimum = compared.optimum
-    bound = [o for o in compared.asked.owned if not o.offer.key.option.floats]
+    bound = [o for o in compared.asked.owned if not o.phases]
     return EstateKind.planned(optimum.types[0], use_first(optimum.option.demanded, bound))
 
 
 def _other(use: KindUse, basis: BillBasis, settings: PlanSettings) -> EstateKind:
     """A kind that nothing is bought for."""
     demanded = stretch(planned_demand(basis.found.demand(use), settings), settings.outlook)
-    held = [o for o in basis.held.by_kind.get(use.kind, ()) if not o.offer.key.option.floats]
+    held = [o for o in basis.held.by_kind.get(use.kind, ()) if not o.phases]
     left, vcpus = use_first(demanded, held), float(use.usual.vcpus)
     offer = basis.book.offers.get(_on_demand(use))
     price = use.list_rate * vcpus if offer is None else float(offer.hourly)
@@ -210,11 +211,11 @@ def _pools(
     are, and their seconds."""
     alike: dict[Term, list[HeldPool]] = defaultdict(list)
     for pool in held:
-        alike[pool.provider, pool.option, pool.term_years, pool.payment, "", ""].append(pool)
+        alike[pool.provider, pool.option, pool.term_years, pool.payment, *pool.place].append(pool)
     for term, pools in alike.items():
         dollars = np.sum([_dollars(pool, *clock) for pool in pools], axis=0)
         rates = {n: _rate(pools, use, kind, book, term) for n, (use, kind) in enumerate(kinds)}
-        yield EstatePool(dollars, {n: rate for n, rate in rates.items() if rate})
+        yield EstatePool(dollars, {n: rate for n, rate in rates.items() if rate}, not term[1].floats)
 
 
 def _dollars(pool: HeldPool, steps: int, seconds: int) -> Floats:
