@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -295,6 +295,25 @@ def test_a_step_of_a_day_is_no_gap(time: str, tmp_path: Path) -> None:
     found = read_workload(path)
     assert isinstance(found, Demand)
     assert list(found.cores) == list(range(9))
+
+
+@pytest.mark.parametrize("header", ["timestamp,cores", "date,cores", "date,web,db"])
+@pytest.mark.parametrize(
+    "dates",
+    [
+        [f"{date.fromordinal(date(2026, 3, 15).toordinal() + day)}" for day in range(240)],
+        [f"2026-0{month}-01" for month in (4, 5, 6, 7)],
+    ],
+    ids=["days", "months"],
+)
+def test_a_value_that_is_only_late_leaves_no_gap(header: str, dates: list[str], tmp_path: Path) -> None:
+    """The day with 25 hours was refused, or counted as one on which machines were off, and a month with 31 days was."""
+    path, cells = tmp_path / "use.csv", ",4" * header.count(",")
+    path.write_text(f"{header}\n" + "".join(f"{day}{cells}\n" for day in dates))
+    value = "auto" if "cores" in header else "cores"
+    found = read_workload(path, options=WorkloadOptions(zone="Europe/Berlin", series_value=value))
+    assert isinstance(found, Demand)
+    assert found.cores == pytest.approx(4 * header.count(","))
 
 
 @pytest.mark.parametrize(
