@@ -317,6 +317,27 @@ def test_a_value_that_is_only_late_leaves_no_gap(header: str, dates: list[str], 
 
 
 @pytest.mark.parametrize(
+    ("header", "row", "expected"),
+    [
+        ("time,web-nodes,spark-nodes", "4,2", 6),
+        ("time,core-micro", "6", 6),
+        ("time,group,host,cores", "a,b,4\nTIME,a,c,2", 6),
+        ("time,host,total_cores,used_percent", "a,64,25", 16),
+        ("time,pod,usageNanoCores", "a,4e9", 4),
+        ("time,pod,CPU [m]", "a,4000", 4),
+    ],
+)
+def test_names_say_what_columns_hold(header: str, row: str, expected: float, tmp_path: Path) -> None:
+    """Groups of nodes and machines of type micro are machines, a host is more than its group, what there is no use."""
+    path = tmp_path / "use.csv"
+    path.write_text(f"{header}\n" + "".join(f"TIME,{row}\n".replace("TIME", iso(n)) for n in (2, 3)))
+    value = "cores" if "-" in header else "auto"
+    found = read_workload(path, options=WorkloadOptions(extra_columns="ignore", series_value=value, series_cores=64))
+    assert isinstance(found, Demand)
+    assert list(found.cores) == [expected] * 2
+
+
+@pytest.mark.parametrize(
     ("header", "scale"),
     [
         ("time,pod,cpu_millicores", 1e3),
