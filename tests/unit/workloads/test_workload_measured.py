@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -288,6 +288,14 @@ def test_a_gap_in_one_series_of_all_use_is_asked_about_whatever_its_time_is_call
     assert list(held.cores) == [4] * 60
 
 
+def test_a_machine_with_a_file_of_its_own_in_a_folder_was_off_through_a_gap(tmp_path: Path) -> None:
+    for name, there in (("web", range(60)), ("db", [*range(10), *range(40, 60)])):
+        (tmp_path / f"{name}.csv").write_text("date,cores\n" + "".join(f"{iso(12 * at)},{len(name)}\n" for at in there))
+    found = read_workload(tmp_path)
+    assert isinstance(found, Demand)
+    assert list(found.cores) == [5] * 10 + [3] * 30 + [5] * 20
+
+
 @pytest.mark.parametrize("time", ["timestamp", "date"])
 def test_a_step_of_a_day_is_no_gap(time: str, tmp_path: Path) -> None:
     path = tmp_path / "use.csv"
@@ -310,7 +318,7 @@ def test_a_value_that_is_only_late_leaves_no_gap(header: str, dates: list[str], 
     """The day with 25 hours was refused, or counted as one on which machines were off, and a month with 31 days was."""
     path, cells = tmp_path / "use.csv", ",4" * header.count(",")
     path.write_text(f"{header}\n" + "".join(f"{day}{cells}\n" for day in dates))
-    value = "auto" if "cores" in header else "cores"
+    value: Literal["auto", "cores"] = "auto" if "cores" in header else "cores"
     found = read_workload(path, options=WorkloadOptions(zone="Europe/Berlin", series_value=value))
     assert isinstance(found, Demand)
     assert found.cores == pytest.approx(4 * header.count(","))
@@ -331,7 +339,7 @@ def test_names_say_what_columns_hold(header: str, row: str, expected: float, tmp
     """Groups of nodes and machines of type micro are machines, a host is more than its group, what there is no use."""
     path = tmp_path / "use.csv"
     path.write_text(f"{header}\n" + "".join(f"TIME,{row}\n".replace("TIME", iso(n)) for n in (2, 3)))
-    value = "cores" if "-" in header else "auto"
+    value: Literal["auto", "cores"] = "cores" if "-" in header else "auto"
     found = read_workload(path, options=WorkloadOptions(extra_columns="ignore", series_value=value, series_cores=64))
     assert isinstance(found, Demand)
     assert list(found.cores) == [expected] * 2

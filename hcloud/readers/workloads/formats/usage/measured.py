@@ -120,7 +120,7 @@ class MeasuredUse:
             error.hint = _OF_ONE if beyond else self.if_twice if is_fine else ""
             raise error
         grid = _steps(file, found, options)
-        if self.of_all:
+        if self.of_all and not self.source.of_machine:
             refuse_long_gaps(file, found[0].times, grid.step, options)
         cores = _sum(found, grid, options, self.repaired)
         memory = None
