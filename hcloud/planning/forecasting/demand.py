@@ -88,7 +88,7 @@ def coarser(demand: Demand, step_seconds: int) -> Demand:
     if step_seconds < demand.step_seconds:
         raise UsageError(
             f"a series of {demand.step_seconds} s steps cannot be refined to {step_seconds} s",
-            hint="choose a step at least as long as the series'",
+            hint="leave planning.step out, or choose one at least as long as the series'",
         )
     return in_steps(demand, step_seconds)
 
