@@ -380,6 +380,10 @@ def test_columns_of_parts_of_a_vcpu_are_read_as_such(header: str, scale: float, 
             "time,host,load1,load5\n{0},a,1,1\n{1},a,2,1\n",
             "if host is the machine of each row, say which of load1, load5",
         ),
+        (
+            "time,host,cpu_avg,cpu_max\n{0},a,1,2\n{1},a,2,3\n",
+            "if host is the machine of each row, say which of cpu_avg, cpu_max it uses: --columns timestamp=time,name",
+        ),
         ("time,rack,value\n{0},a,1\n{0},b,1\n{1},a,2\n", "if rows are of several machines, add name=NAME to --columns"),
         (
             "date,time,host,cpu\n2026-11-02,00:00,a,1\n2026-11-02,00:05,a,1\n",

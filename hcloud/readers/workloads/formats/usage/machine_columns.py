@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from hcloud.errors import InputError, did_you_mean
 from hcloud.readers.workloads.commands import advice
 from hcloud.readers.workloads.findings import shown
-from hcloud.readers.workloads.meanings import JOBS, SERIES, VALUES, called_columns, meant, plain, spelt
+from hcloud.readers.workloads.meanings import JOBS, SERIES, VALUES, as_option, called_columns, meant, plain, spelt
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.source import TraceFile
+from hcloud.units import some_of
 
 GOOGLE = "TimeSeries ID"
 """The first cell of what Google's Metrics Explorer exports; a column of times."""
@@ -35,6 +36,7 @@ _IN_PARTS = re.compile(
     r"|(?:.*_)?v?(?:cpu|core)s?(?:_.*)?_(milli)s?|(?:.*_)?v?(?:cpu|core)s?_(m)"
 )
 """No name of a machine's type, as t3.micro."""
+_NAMED = 5
 _NOT_IN_USE = re.compile(r"limit|req|alloc")
 
 
@@ -141,14 +143,26 @@ def _wide(source: TraceFile, names: list[str], options: WorkloadOptions, time: i
     if odd and (options.extra_columns == "refuse" or not kept):
         said = f"say --columns timestamp={shlex.quote(names[time])}: every other column is a machine then"
         said = "give it another name" if _is_another_use(names[odd[0]], alone=alone) else said
+        rows = meant(names, SERIES).get("name")
+        hint = advice(source, {"extra_columns": "ignore"}, told="leave such columns out") if kept else ""
+        if rows is not None and not options.columns:
+            of_each = of_rows(names[time], rows, [name for name in names if name not in (names[time], rows)])
+            hint = "; else ".join(filter(None, (of_each, hint)))
         raise InputError(
             f"{source.name}: line 1: column {shown(names[odd[0]])} is no machine's use of CPUs by its name (if it is, "
             f"{said})",
-            hint=advice(source, {"extra_columns": "ignore"}, told="leave such columns out") if kept else "",
+            hint=hint,
         )
     unit = _unit([names[at] for at in kept])
     left, parts = tuple(names[at] for at in odd), _in_a_vcpu([names[at] for at in kept], options)
     return MachineColumns(time, tuple(kept), unit=unit, left_out=left, in_a_vcpu=parts)
+
+
+def of_rows(time: str, name: str, values: list[str]) -> str:
+    """What to say of a table whose rows may name their machine, beside several columns."""
+    keys = as_option({"timestamp": time, "name": name, "value": "NAME"}, whole=True)
+    told = f"say which of {some_of(values, _NAMED)} it uses"
+    return f"if {name} is the machine of each row, {told}: --columns {shlex.quote(keys)}"
 
 
 def _long(
