@@ -104,7 +104,9 @@ def _as_key(option: str, error: Any, *, is_alike: bool = True) -> str:
     """The key of the configuration that is meant by an option that is none, where the verb reads one: of its very name,
     or one that ``is_alike``."""
     context = getattr(error, "ctx", None)
-    if not hasattr(error, "possibilities") or context is None or all(p.name != "file" for p in context.command.params):
+    if not hasattr(error, "possibilities") or context is None:
+        return ""
+    if all(p.name != "file" or "-c" not in p.opts for p in context.command.params):  # another file than hcloud.yaml
         return ""
     from hcloud.readers.configuration.config import Config, MarketSection
 

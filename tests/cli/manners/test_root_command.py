@@ -47,6 +47,7 @@ def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
         (["plan", "--step", "5m"], "No such option: --step. hcloud.yaml sets it as planning.step"),
         (["plan", "--os", "windows"], "No such option: --os. hcloud.yaml sets it as markets.os"),
         (["plan", "--pol", "3"], "No such option: --pol\n"),
+        (["profile", "run", "--horizon", "3y"], "No such option: --horizon\n"),
         (["strategy", "list", "--frobnicate"], "No such option: --frobnicate"),
         (["strategy", "list", "-o", "xml"], "'xml' is not one of 'table', 'json'"),
         (["doctor", "extra"], "unexpected extra argument"),
