@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from hcloud.errors import CLOSE, FileError, HcloudError, Problem, UsageError
+from hcloud.errors import FileError, HcloudError, Problem, UsageError
 from hcloud.model.json_text import written
 from hcloud.model.must_be import must_be
 from hcloud.units import harmless
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 USAGE_EXIT = 64
+KEY_ALIKE = 0.8  # ours: how alike a key of the configuration must be to an option that is none
 NO_THREAD = "can't start new thread"
 MEMORY_HINT = "free some, or raise the limit (ulimit -v); what was asked of a cloud is noted: run the command again"
 
@@ -89,7 +90,7 @@ def _of_typer(error: Any) -> ErrorScreen:
     if found := getattr(error, "possibilities", None):
         close = get_close_matches(name, [one.lstrip("-") for one in found]) if name else found
         told = f". Did you mean {' or '.join(one for one in found if one.lstrip('-') in close)}?" if close else ""
-        vars(error).update(message=f"{error}{told or _as_key(name, error)}", possibilities=None)
+        vars(error).update(message=f"{error}{_as_key(name, error, is_alike=not told) or told}", possibilities=None)
     elif name:
         vars(error).update(message=f"{error}{_as_key(name, error)}")
     if checked := getattr(error.__cause__, "errors", None):
@@ -99,10 +100,13 @@ def _of_typer(error: Any) -> ErrorScreen:
     return ErrorScreen([error.format_message()], hint, USAGE_EXIT, shown=error)
 
 
-def _as_key(option: str, error: Any) -> str:
-    """The key of the configuration that may be meant by an option that is none, where the verb reads one."""
+def _as_key(option: str, error: Any, *, is_alike: bool = True) -> str:
+    """The key of the configuration that is meant by an option that is none, where the verb reads one: of its very name,
+    or one that ``is_alike``."""
     context = getattr(error, "ctx", None)
-    if not hasattr(error, "possibilities") or context is None or all(p.name != "file" for p in context.command.params):
+    if not hasattr(error, "possibilities") or context is None:
+        return ""
+    if all(p.name != "file" or "-c" not in p.opts for p in context.command.params):  # another file than hcloud.yaml
         return ""
     from hcloud.readers.configuration.config import Config, MarketSection
 
@@ -110,7 +114,9 @@ def _as_key(option: str, error: Any) -> str:
     fields = {name: getattr(section, "model_fields", ()) for name, section in sections.items()}
     keys = {key: f"{name}.{key}" for name, inside in reversed(fields.items()) for key in inside}
     word = option.replace("-", "_")
-    close = [k for k in keys if k.startswith(f"{word}_")] or get_close_matches(word, list(keys), n=1, cutoff=CLOSE)
+    close = [word] if word in keys else []
+    if is_alike and not close:
+        close = [k for k in keys if k.startswith(f"{word}_")] or get_close_matches(word, list(keys), 1, KEY_ALIKE)
     return f". hcloud.yaml sets it as {keys[close[0]]}" if close else ""
 
 

@@ -149,17 +149,20 @@ def _check_cores(arena: Arena, resource: str, looks: Effort) -> ResourceFinding:
             )
     finally:
         victim.close()
-    least = min((response.noise for _, response in tried), default=0.0)
-    return ResourceFinding(resource, None, None, _why_not(resource, tried), least)
+    return without_loss(resource, tried)
 
 
-def _why_not(resource: str, tried: Sequence[tuple[IsolationMode, Response]]) -> str:
+def without_loss(resource: str, tried: Sequence[tuple[IsolationMode, Response]]) -> ResourceFinding:
+    """Why no stressor can be told to slow its victim, and the noise of what was lost: not that of the quietest one,
+    since another may have cost more than noise hides."""
     if not tried:
-        return "there is no other core for a stressor, and on the same core CPU time is not counted here"
+        why = "there is no other core for a stressor, and on the same core CPU time is not counted here"
+        return ResourceFinding(resource, None, None, why)
     most = {mode: max((r for m, r in tried if m is mode), key=lambda r: r.mean) for mode, _ in tried}
     beyond = {IsolationMode.APART: "", IsolationMode.TOGETHER: " beyond a plain CPU load"}
     lost = ", ".join(f"{r.shown} {mode.value}{beyond[mode]} (noise {r.noise:.0%})" for mode, r in most.items())
-    return f"a victim of {resource} pressure lost {lost}"
+    noise = min(r.noise for r in most.values())
+    return ResourceFinding(resource, None, None, f"a victim of {resource} pressure lost {lost}", noise)
 
 
 def _candidates(arena: Arena, resource: str) -> list[tuple[IsolationMode, Stressor]]:

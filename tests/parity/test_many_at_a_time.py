@@ -30,6 +30,8 @@ SETUPS: Mapping[str, Setup] = {
     "HF": setup_of("HF", 2),
     "HM with spot": setup_of("HM", 3, spot=1, spot_quality=9_000, period=5.0),
     "HM, queueing": setup_of("HM", 2, wait_quantile=0.05, assumes_waits=1, overtaking=0, period=3.0),
+    "several queues": setup_of("SR+multi-class", 2),
+    "watched jobs": setup_of("HM+sampled", 2),
 }
 SIZE = 6_000
 """Bytes of a piece here: what is cut between two pieces is in every journal."""
@@ -73,7 +75,7 @@ def test_it_leaves_the_same(tmp_path: Path, name: str) -> None:
     path = tmp_path / "journal.jsonl"
     save_journal(SETUPS[name], lived(SETUPS[name], 0, 150), path)
     same(gone_through(path, SETUPS[name], counted), gone_through(path, SETUPS[name], None))
-    assert many > 30
+    assert many == 0 if SETUPS[name].rules.acts_between_events else many > 30
 
 
 def test_compiled_it_leaves_the_same(tmp_path: Path) -> None:

@@ -74,7 +74,7 @@ def decide(
     market = StreamMarket(provider_named(provider) if provider else None, region, tuple(family or ()), cloud, types)
     setup = make_setup(strategy, pool, market, start) if strategy is not None else None
     if compiled and is_first_use():
-        terminal.note("the controller is compiled when it is first used: up to a minute, once")
+        terminal.note("the controller is compiled when it is first used: about a minute, once; --plain starts at once")
     kernels = load_compiled() if compiled else plain()
     opened = open_stream(setup, kernels, journal, durable=durable, retell=retell)
     try:

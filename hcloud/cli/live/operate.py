@@ -189,7 +189,7 @@ def _kernels(terminal: Terminal, *, compiled: bool) -> Callable[[], Any]:
 
         if compiled and is_first_use():
             terminal.note(
-                "the controller is compiled when it is first used: up to a minute, once; --plain starts at once"
+                "the controller is compiled when it is first used: about a minute, once; --plain starts at once"
             )
         return load_compiled() if compiled else plain()
 

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 
 from hcloud.control.operating.records import WORK, MachineRecord
 from hcloud.control.ports import Clock, Compute, Stop, never
-from hcloud.errors import DeniedByGuardError, DeniedError, HcloudError, NotFoundError, RefusedError
+from hcloud.errors import DeniedByGuardError, DeniedError, HcloudError, NotFoundError, RefusedError, UnknownOutcomeError
 from hcloud.live.polling import GROWTH, slept
 from hcloud.live.site import WaitLimits
 from hcloud.model.holdings.live import PROTECTED_TAG, Launch, Machine, MachineState, Notice, Owner
@@ -55,9 +55,16 @@ class Machines:
         self._ordered: dict[str, float] = {}
 
     def launch(self, order: Launch) -> Machine:
-        """The machine of an order, made now or before. Raises what the cloud says where there is none."""
+        """The machine of an order, made now or before. Raises what the cloud says where there is none. An order that
+        was throttled for long may be made now, and not be listed yet."""
         self._ordered.setdefault(order.key, self._clock.passed())
-        return self._cloud.launch(order).machines[0]
+        try:
+            found = self._cloud.launch(order).machines[0]
+        except UnknownOutcomeError:
+            self._ordered[order.key] = self._clock.passed()
+            raise
+        self._ordered[order.key] = self._clock.passed()
+        return found
 
     def made_before(self, machine: MachineRecord, order: Launch, now: float) -> Machine | None:
         """What an earlier call with the key of this order made. Raises NotCertainError where that cannot be said."""
@@ -68,8 +75,8 @@ class Machines:
 
     def _by_key(self, machine: MachineRecord, order: Launch, now: float) -> Machine | None:
         found = [m for m in self._cloud.under_key(order) if m.state is not MachineState.ENDED]
-        if not found and self._is_new(machine, now):
-            raise self._unlisted(machine)
+        if not found and self._new_for(machine, now) > 0:
+            raise self._unlisted(machine, now)
         if more := [m.id for m in found[1:] if PROTECTED_TAG not in m.tags]:
             with suppress(HcloudError):  # or what was found is not known
                 self.end_strays(more)
@@ -114,7 +121,8 @@ class Machines:
     def _terminate(self, ids: Sequence[str]) -> None:
         answer = self._cloud.terminate(ids)
         self._asked.update(answer.ended)
-        self._agreed = dict.fromkeys(answer.ending, self._clock.passed()) | self._agreed
+        for ending in answer.ending:
+            self._agreed.setdefault(ending, self._clock.passed())
 
     def _in_halves(self, ask: Callable[[Sequence[str]], None], ids: Sequence[str]) -> dict[str, HcloudError]:
         """Ask for all at once; what is refused may be about one of them, and is asked for in halves. Why those are
@@ -138,8 +146,8 @@ class Machines:
         it said when it was asked to end it (by us: of machines that are on their way out Azure says it once). Nothing
         is charged from then on, though it may take minutes until the machine is gone."""
         there = seen.get(machine.id)
-        if there is None and self._is_new(machine, now) and machine.id not in self._agreed:
-            return self._unlisted(machine)
+        if there is None and self._new_for(machine, now) > 0 and machine.id not in self._agreed:
+            return self._unlisted(machine, now)
         if there is None or there.state is MachineState.ENDED:
             return End((there and there.ended) or self._asked.get(machine.id))
         if PROTECTED_TAG in there.tags:
@@ -149,8 +157,8 @@ class Machines:
             return NotCertainError(f"{machine.id}: asked to terminate, but still listed")
         return None
 
-    def _unlisted(self, machine: MachineRecord) -> NotCertainError:
-        left = f"{datetime.fromtimestamp((machine.ordered_at or 0.0) + self._settled, UTC):%H:%M:%S} UTC"
+    def _unlisted(self, machine: MachineRecord, now: float) -> NotCertainError:
+        left = f"{datetime.fromtimestamp(now + self._new_for(machine, now), UTC):%H:%M:%S} UTC"
         why = f"machine {machine.instance} is not listed by the cloud, which may be late: hcloud looks until {left}"
         return NotCertainError(f"{why}; after that it counts as terminated")
 
@@ -158,7 +166,7 @@ class Machines:
         """Whether the cloud, asked for this machine alone, says that it ended; or that it knows none, of one that it
         has had the time to know: EC2 answers so in the first seconds after a launch."""
         there = self._known([machine.id]).get(machine.id)
-        return not self._is_new(machine, now) if there is None else there.state is MachineState.ENDED
+        return self._new_for(machine, now) <= 0 if there is None else there.state is MachineState.ENDED
 
     def _known(self, ids: Sequence[str]) -> dict[str, Machine]:
         """Machines by their ids; those that are not shown any more, where their cloud tells that they ended."""
@@ -166,11 +174,11 @@ class Machines:
         missing = [i for i in ids if i not in found]
         return found | ({m.id: m for m in self._cloud.look(missing)} if missing else {})
 
-    def _is_new(self, machine: MachineRecord, now: float) -> bool:
-        """By the time that has passed since this process ordered it, or was asked first: a clock may be set forward."""
-        passed = self._clock.passed()
-        since = self._ordered.setdefault(machine.key, passed - now + (machine.ordered_at or 0.0))
-        return passed - since < self._settled
+    def _new_for(self, machine: MachineRecord, now: float) -> float:
+        """For how many seconds more its cloud may be late to list it: by the time that has passed since this process
+        ordered it, or was asked first (a clock may be set forward, and that of the cloud be ahead)."""
+        passed, last = self._clock.passed(), max(machine.ordered_at or 0.0, machine.launched or 0.0)
+        return self._ordered.setdefault(machine.key, passed - now + min(last, now)) + self._settled - passed
 
     def end_strays(self, ids: Sequence[str]) -> None:
         """Ask for the end of machines that bear our lineage and that nothing in the journal wants."""

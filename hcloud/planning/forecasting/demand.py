@@ -88,7 +88,7 @@ def coarser(demand: Demand, step_seconds: int) -> Demand:
     if step_seconds < demand.step_seconds:
         raise UsageError(
             f"a series of {demand.step_seconds} s steps cannot be refined to {step_seconds} s",
-            hint="choose a step at least as long as the series'",
+            hint="leave planning.step out, or choose one at least as long as the series'",
         )
     return in_steps(demand, step_seconds)
 
@@ -111,10 +111,14 @@ def peak_cores(workload: Workload) -> float:
     """The most vCPUs in use at one moment (of a series: in one step); a job that ends makes room at that moment."""
     if isinstance(workload, Demand):
         return float(workload.cores.max(initial=0.0))
-    times = np.concatenate([workload.begins, workload.ends])
-    changes = np.concatenate([workload.cores, -workload.cores])
-    order = np.lexsort((changes, times))
-    return float(np.cumsum(changes[order]).max(initial=0.0))
+    return most_at_once(workload.begins, workload.ends, workload.cores)
+
+
+def most_at_once(begins: Floats, ends: Floats, weight: Floats) -> float:
+    """The largest sum of weights over the intervals ``[begin, end)`` at one moment."""
+    first, last = np.argsort(begins, kind="stable"), np.argsort(ends, kind="stable")
+    ended = np.concatenate([[0.0], np.cumsum(weight[last])])[np.searchsorted(ends[last], begins[first], "right")]
+    return float((np.cumsum(weight[first]) - ended).max(initial=0.0))
 
 
 def mean_cores(workload: Workload) -> float:

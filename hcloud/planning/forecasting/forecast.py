@@ -11,6 +11,7 @@ from hcloud.errors import InputError
 from hcloud.model.plans.held import FIRST_WEEKS
 from hcloud.model.workload import Demand
 from hcloud.planning.forecasting.covered import CoveredParts
+from hcloud.planning.forecasting.demand import most_at_once
 from hcloud.planning.forecasting.idle import IdleHours
 from hcloud.planning.forecasting.window import demand_within
 from hcloud.planning.settings import Outlook
@@ -208,6 +209,8 @@ def per_year_to_month(per_year: float, months: NDArray[np.int64]) -> Floats:
 
 
 WORTH_A_WARNING = 1.25  # ours: so many times the machine-hours of steps of five minutes
+FAR_ABOVE = 1.5  # ours: at once so many times the highest mean of a step
+MUCH_OF_USE = 0.1  # ours: what longer jobs use besides, means of steps tell well
 ROUNDING = 1e-9
 
 
@@ -220,6 +223,18 @@ def counted_too_often(jobs: Jobs, demand: Demand, vcpus: float) -> float:
         return 0.0
     times = whole / _machines(demand_within(jobs, FINE_STEP, demand.window).cores, vcpus)
     return times if times > WORTH_A_WARNING else 0.0
+
+
+def far_above_means(jobs: Jobs, demand: Demand) -> float:
+    """The most vCPUs in use at one moment of the window, where that is far above the means of its steps, as jobs are
+    shorter than these; 0 where it is not."""
+    assert demand.window is not None
+    used, begins, ends = jobs.cores * jobs.duration, jobs.begins, jobs.ends
+    if used[jobs.duration < demand.step_seconds].sum() < MUCH_OF_USE * used.sum():
+        return 0.0
+    counts = (begins < demand.window.end) & (ends > demand.window.start)
+    most = most_at_once(begins[counts], ends[counts], jobs.cores[counts])
+    return most if most >= FAR_ABOVE * demand.cores.max() else 0.0
 
 
 def _machines(cores: Floats, vcpus: float) -> float:

@@ -61,7 +61,7 @@ def piped(source: TraceFile, command: str) -> str:
         return ""
     file = shlex.quote(source.name)
     mending = f"{UNPACK[source.packing].format(file)} | {command}" if source.packing else f"{command} {file}"
-    return f"{mending} > mended.csv"
+    return f"{mending} > {'mended-more.csv' if source.path.name == 'mended.csv' else 'mended.csv'}"
 
 
 def _keys_of(command: Sequence[str]) -> dict[str, str]:

@@ -43,7 +43,7 @@ def read_folder(
     found = list[Demand]()
     for number, (source, name) in enumerate(known, 1):
         try:
-            found.append(_machine(source, read(source, name, options)))
+            found.append(_machine(source, read(replace(source, of_machine=len(known) > 1), name, options)))
         except InputError as error:
             raise _as_of_folder(error, folder, files) from error
         if progress is not None:

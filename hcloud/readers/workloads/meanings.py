@@ -59,6 +59,8 @@ UNITS: Mapping[str, Mapping[str, str]] = {
     "cores": {"milli": "milli millis millicores millicpu m"},
 }
 """What a column's name ends with that says its unit, by our column and the unit."""
+_ONLY_ALONE = frozenset(("group", "clock", "deleted", "deleted_at", "deletion_time"))
+"""Names that mean a column only where no other does."""
 _BEFORE_UNITS = {
     "duration": "duration run_time elapsed elapsed_time wall wall_time wallclock wall_clock wallclock_time "
     "wall_clock_time ru_wallclock elapsed_raw execution_time exec_time took time_taken run_duration execution_duration "
@@ -143,7 +145,7 @@ def kind_of(label: str) -> str | None:
 def meant(names: Iterable[str], meanings: Mapping[str, str]) -> dict[str, str]:
     """Our columns by what they are called in a file: those of our own names first, else the first that means one."""
     found = dict[str, str]()
-    for name in sorted(names, key=lambda name: name not in meanings.values()):
+    for name in sorted(names, key=lambda name: (name not in meanings.values(), spelt(name) in _ONLY_ALONE)):
         mine = meanings.get(plain(name)) or meanings.get(spelt(name))
         if mine is not None and mine not in found and "," not in name and "=" not in name:
             found[mine] = name

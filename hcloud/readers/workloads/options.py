@@ -148,9 +148,10 @@ def with_keys(options: WorkloadOptions, keys: Mapping[str, str]) -> WorkloadOpti
 
 
 def _hint(name: str, known: list[str]) -> str:
-    if "." in name:
+    if "." in name and name.replace(".", "_") not in known:
         variable = f"HYC_{name.replace('.', '__').upper()}"
         return f"--set is for how a workload is read; a policy key stands in hcloud.yaml, or for one run in {variable}"
+    name = name.replace(".", "_")
     close = [key for key in known if name in key.split("_")] or difflib.get_close_matches(name, known, n=1)
     return f"did you mean {', '.join(close)}?" if close else f"keys: {', '.join(known)}"
 

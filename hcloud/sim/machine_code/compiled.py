@@ -149,8 +149,11 @@ def _loaded() -> dict[str, Any]:
     """The kernels that plain Python calls, as another process compiled them; where it failed, numba does so in its
     usual way."""
 
-    def forget(*_: object) -> None:
-        _mark().unlink(missing_ok=True)  # what it made is damaged: the next process has it made anew
+    def forget(place: Path, _: object) -> None:
+        _mark().unlink(missing_ok=True)  # what it made is not for us: the next process has it made anew
+        if place.exists():  # and is damaged: to have it made anew takes less time than numba's usual way
+            _makers[:] = [_compiling()]
+            _makers[0].wait()
 
     def usual(name: str) -> Any:
         from hcloud.kernel_compiler import usual

@@ -1,4 +1,4 @@
-"""Compiles all that plain Python calls of the engine and the controller, in a process of its own; up to a minute.
+"""Compiles all that plain Python calls of the engine and the controller, in a process of its own; about a minute.
 
 Where a version of numba differs in what :mod:`hcloud.kernel_compiler` counts on this process fails, and the kernels are
 compiled in the usual way when they are first called.

@@ -19,7 +19,7 @@ from hcloud.model.workload import Demand, Jobs, Workload, odd_times
 from hcloud.planning.decide import FleetDecision
 from hcloud.planning.fleets.candidates import UNPRICED, offers_compared
 from hcloud.planning.forecasting.fall import WORTH_A_WARNING, YEAR_BEFORE, end_of, ends_lower, filling_days
-from hcloud.planning.forecasting.forecast import FINE_STEP, WEEK, counted_too_often, is_filled_up
+from hcloud.planning.forecasting.forecast import FINE_STEP, WEEK, counted_too_often, far_above_means, is_filled_up
 from hcloud.planning.forecasting.needs import KEY
 from hcloud.planning.forecasting.outliers import lone, outlier
 from hcloud.planning.forecasting.rising import AT_EACH_END, growth_of
@@ -268,7 +268,9 @@ def _of_jobs(jobs: Jobs, decision: FleetDecision) -> Iterator[str]:
 
 
 def _of_parts(seen: PlanNoteInputs, jobs: Jobs) -> Iterator[str]:
-    """That jobs are shorter than the steps that machines are counted by."""
+    """That jobs are shorter than the steps that machines are counted by; or, where the fleet is not simulated, that far
+    more of them run at once than on average in any step."""
+    is_simulated = seen.operation is not None or len(jobs) <= seen.loaded.config.operation.own_fleet_jobs
     smallest = min(float(candidate.shape.vcpus) for candidate in seen.decision.types)
     if times := counted_too_often(jobs, seen.demand, smallest):
         step, finer = format_duration(seen.demand.step_seconds), format_duration(FINE_STEP)
@@ -276,6 +278,14 @@ def _of_parts(seen: PlanNoteInputs, jobs: Jobs) -> Iterator[str]:
             f"jobs are shorter than the {step} that machines are counted by: that is {times:.1f} times the hours"
             f" of steps of {finer}, and makes commitments look better than they are; set planning.step: {finer}, or"
             " compare by simulation with --strategy auto"
+        )
+    elif not is_simulated and (most := far_above_means(jobs, seen.demand)):
+        highest = float(np.max(seen.demand.cores))
+        yield (
+            f"up to {most:,.1f} vCPUs are in use at once, {most / highest:.1f} times the highest mean of"
+            f" {format_duration(seen.demand.step_seconds)} ({highest:,.1f}): machines are counted by such means, which"
+            " makes commitments look better, and what is rented cheaper, than they are; 'hcloud simulate PLAN' tells"
+            " what this fleet costs"
         )
 
 

@@ -25,6 +25,7 @@ LAST_BYTES = 4096
 """Ours: more than the last two notes of finished work take."""
 ASKS = ("drain", "stop", KEEPING, FORCED, "cancel")
 """What a running controller can be asked for."""
+_NOTHING = "", ""
 BY_NAME, LONGEST_FILE_NAME = ".asked", 255
 """How the name of an empty file ends that asks by its name."""
 
@@ -97,16 +98,21 @@ class Requests:
         return path
 
     def new(self) -> Sequence[Asked]:
-        """What was asked for since the last call. What cannot be removed for a time is told once."""
-        self._forget(known := self._read)
-        fresh = sorted(set(self._all()).difference(known), key=_since)
-        self._read = [*filter(Path.exists, known), *fresh]
-        return [Asked(0.0, what, job) for what, job in map(_said, fresh) if what in ASKS]
+        """What was asked for since the last call. What cannot be removed for a time is told once; what cannot be read
+        is left for later."""
+        self._forget(self._read)
+        try:
+            there = self._all()
+        except OSError:
+            return ()
+        fresh = {path: _said(path) for path in sorted(set(there).difference(self._read), key=_since)}
+        self._read = [path for path in there if fresh.get(path, _NOTHING) is not None]
+        return [Asked(0.0, *said) for said in fresh.values() if said is not None and said[0] in ASKS]
 
     @property
     def end(self) -> str:
         """How the work is to end by what nobody has read yet; empty where nobody asked for that."""
-        asked = [what for what, _ in map(_said, self._all()) if what in ASKS and what != "cancel"]
+        asked = [what for what, _ in filter(None, map(_said, self._all())) if what in ASKS and what != "cancel"]
         return asked[-1] if asked else ""
 
     def _all(self) -> list[Path]:
@@ -130,13 +136,15 @@ def _since(path: Path) -> int:
         return 0
 
 
-def _said(path: Path) -> tuple[str, str]:
-    """What a file asks for, and of which job; nothing where nobody knows what it said."""
+def _said(path: Path) -> tuple[str, str] | None:
+    """What a file asks for, and of which job; nothing where nobody knows what it said, None where it cannot be read."""
     if path.suffix == BY_NAME:
         _, what, job = map(unquote, path.stem.split(","))
         return what, job
     try:
         told = from_line(path.read_text())
         return str(told.get("what", "")), str(told.get("job", ""))
-    except (OSError, ValueError):
-        return "", ""
+    except OSError:
+        return None
+    except ValueError:
+        return _NOTHING

@@ -639,6 +639,8 @@ def test_a_flag_that_the_configuration_refuses_is_told_in_one_line(told: Told) -
     assert said.startswith("error: planning.horizon: '1' (is not a duration; write for example")
     _, _, said = told("plan trace.csv --set cores=4")
     assert "did you mean default_cores, series_cores, " in said
+    _, _, said = told("plan trace.csv --set series.value=cores")
+    assert "did you mean series_value?" in said
 
 
 @pytest.mark.parametrize("date", ["31.10.2026 10:00", "10/31/2026 10:00 AM", "31-10-2026"])

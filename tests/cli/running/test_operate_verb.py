@@ -262,6 +262,25 @@ def test_a_request_that_cannot_be_removed_is_told_once(tmp_path: Path, monkeypat
     assert not path.exists()
 
 
+@pytest.mark.parametrize("looks", ["scandir", "open"])
+def test_a_request_that_cannot_be_read_for_a_time_is_told_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, looks: str
+) -> None:
+    """A file server that is away for a moment ended the controller, or took the request for none and removed it."""
+    path, there = Requests(tmp_path).put("stop"), Requests(tmp_path)
+
+    def stale(*given: object, **more: object) -> None:
+        raise OSError(errno.ESTALE, os.strerror(errno.ESTALE))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(*((os, "scandir") if looks == "scandir" else (io, "open")), stale)
+        assert [list(there.new()) for _ in range(2)] == [[], []]
+    assert path.exists()
+    assert [asked.what for asked in there.new()] == ["stop"]
+    assert not there.new()
+    assert not path.exists()
+
+
 FULL = """import resource, sys
 from pathlib import Path
 from hcloud.usecases.live.operate_requests import Requests

@@ -120,6 +120,13 @@ def test_a_fleet_with_too_many_jobs_names_the_command_that_simulates_it(
     assert run(["plan", "trace.csv", *MARKET, *NOW]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert "this fleet was not simulated: 28 jobs, over 10; 'hcloud simulate PLAN' does it" in shown
+    rows = [f"{hour * 3600},600,16,16" for hour in range(25) for _ in range(20)]
+    Path("bursts.csv").write_text("\n".join(["submit,duration,cores,memory", *rows]))
+    for most, is_told in (("499", True), ("500", False)):
+        monkeypatch.setenv("HYC_OPERATION__OWN_FLEET_JOBS", most)
+        assert run(["plan", "bursts.csv", *MARKET, *NOW]) == 0
+        shown = " ".join(capsys.readouterr().err.split())
+        assert ("up to 320.0 vCPUs are in use at once, 6.0 times the highest mean of 1h (53.3)" in shown) is is_told
 
 
 def test_every_size_that_a_plan_reserves_is_simulated_as_itself(

@@ -97,5 +97,6 @@ def test_impossible_steps_are_refused() -> None:
         demand_of(jobs, 0)
     with pytest.raises(UsageError, match="more than 20,000,000"):
         demand_of(jobs, 1)
-    with pytest.raises(UsageError, match="cannot be refined"):
+    with pytest.raises(UsageError, match="cannot be refined") as refused:
         demand_of(demand_of(jobs, 3600), 60)
+    assert str(refused.value.hint).startswith("leave planning.step out"), "a week is longer than any"

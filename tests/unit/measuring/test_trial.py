@@ -210,7 +210,12 @@ def test_a_restless_machine_is_not_one_that_cannot_tell() -> None:
     session.lack("memcap", ResourceFinding("memcap", None, None, "a victim lost 100% (noise 185%)", 1.85))
     session.lack("l1i", ResourceFinding("l1i", None, None, "a victim lost 1% (noise 2%)", 0.02))
     assert session.notes == ["memcap: not measured, this machine was too restless: a victim lost 100% (noise 185%)"]
-    assert list(session.unmeasurable) == ["l1i"]
+    quiet, restless = Response((0.0, 0.0), 0.05), Response((0.1, 0.3), 0.48)
+    modes = (IsolationMode.APART, restless), (IsolationMode.APART, quiet), (IsolationMode.TOGETHER, restless)
+    session.lack("cpu", selfcheck.without_loss("cpu", modes))
+    assert "cpu: not measured, this machine was too restless" in session.notes[-1], "not as the quiet one says"
+    session.lack("tlb", selfcheck.without_loss("tlb", ((IsolationMode.APART, quiet),)))
+    assert list(session.unmeasurable) == ["l1i", "tlb"]
 
 
 def test_what_the_system_refuses_costs_one_resource_and_not_the_run(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -165,6 +165,21 @@ def test_a_clock_that_is_set_forward_loses_no_machine_that_is_not_listed_yet(tmp
     assert len(world.launched()) == 1
 
 
+@pytest.mark.parametrize("is_killed", [False, True])
+def test_a_machine_whose_order_was_throttled_for_long_is_as_new_as_any_other(tmp_path: Path, is_killed: bool) -> None:
+    """It counted as ended, since its cloud did not list it yet, and cost money when the work was long over."""
+    throttled = FaultRule(on="launch", answer=FaultKind.THROTTLED, until=400.0)
+    plan = FaultPlan(visibility_delay=60.0, rules=(throttled,))
+    world = World.of(tmp_path / "j", [job("a", 8, 40)], "OdF", 0, plan=plan)
+    world.rhythm = replace(world.rhythm, settled=Rhythm().settled)
+    world.run(until=lambda loop: bool(world.engine.ran))
+    if is_killed:
+        world.start()
+    world.run()
+    world.check(completed=1)
+    assert len(world.launched()) == 1
+
+
 def test_a_clock_ahead_of_its_clouds_gives_up_no_machine(tmp_path: Path) -> None:
     """Each was given up as not ready for jobs in time as soon as it was there, and another followed."""
     world = World.of(tmp_path / "j", [job("a", seconds=5.0)], "OdM", 0)

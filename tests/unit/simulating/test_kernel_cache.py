@@ -189,6 +189,28 @@ def test_kernels_that_could_not_be_compiled_elsewhere_are_compiled_here(
     assert kernel._usual().__name__ == "handle"  # nothing was compiled yet, as nothing was asked
 
 
+def test_code_that_is_damaged_is_made_anew_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Numba's usual way, for which a controller waited, takes far longer."""
+    began, place = list[subprocess.Popen[bytes]](), tmp_path / "a.kernel"
+
+    def compiling() -> subprocess.Popen[bytes]:
+        began.append(subprocess.Popen([sys.executable, "-c", f"open({str(compiled._mark())!r}, 'w')"]))
+        return began[0]
+
+    monkeypatch.setattr(compiled.SET, "folder", kernel_cache._claimed(tmp_path))
+    monkeypatch.setattr(compiled, "_makers", [])
+    monkeypatch.setattr(compiled, "_compiling", compiling)
+    forget = compiled._loaded.__wrapped__()[HANDLE]._compiled
+    compiled._mark().touch()
+    forget(place, ())
+    assert compiled.is_first_use()  # what was made is for other types: nobody knows that it would be better
+    assert not began
+    place.touch()
+    forget(place, ())
+    assert not compiled.is_first_use()
+    assert began
+
+
 def test_arguments_of_other_types_are_other_kernels() -> None:
     """The row of a table, its whole table, another order of memory and what must not be written to."""
     rows = table(Tally, 2)

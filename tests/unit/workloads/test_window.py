@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hcloud.errors import UsageError
 from hcloud.model.workload import Demand, Jobs, Provenance, WindowRule
 from hcloud.planning.forecasting.demand import demand_of
-from hcloud.planning.forecasting.forecast import counted_too_often, stretch
+from hcloud.planning.forecasting.forecast import counted_too_often, far_above_means, stretch
 from hcloud.planning.forecasting.outliers import outlier
 from hcloud.planning.forecasting.window import RAN_IN, AskedWindow, demand_within, restricted, window_of
 from hcloud.planning.settings import Market, Outlook, PlanSettings
@@ -224,6 +224,17 @@ def test_jobs_shorter_than_a_step_are_told_where_few_machines_run(minutes: int, 
     assert counted_too_often(jobs, demand, 4.0) == pytest.approx(times, rel=0.05)
     assert counted_too_often(jobs, demand_within(jobs, 300, window_of(jobs)), 4.0) == 0.0
     assert counted_too_often(jobs, replace(demand, cores=demand.cores + 400.0), 4.0) == 0.0, "many machines run"
+
+
+def test_jobs_of_which_far_more_run_at_once_than_on_average_are_told() -> None:
+    """Twenty jobs of ten minutes that begin together each hour, and hardly any at other times."""
+    bursts = [(h * HOUR + 60, 600.0, 2.0) for h in range(48) for _ in range(20)]
+    jobs = jobs_of([*bursts, (-DAY, 600.0, 900.0)])
+    window = replace(window_of(jobs_of(bursts)), start=0.0)
+    assert far_above_means(jobs, demand_within(jobs, 3600, window)) == 40.0, "not what ran before the window"
+    assert far_above_means(jobs, demand_within(jobs, 300, window)) == 0.0, "steps of five minutes tell it"
+    steady = jobs_of([*bursts, *((h * HOUR, HOUR, 100.0) for h in range(48))])
+    assert far_above_means(steady, demand_within(steady, 3600, window)) == 0.0, "little of what is used"
 
 
 def test_a_window_that_misses_a_trace_with_dates_is_answered_in_dates() -> None:

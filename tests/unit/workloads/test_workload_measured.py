@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -288,6 +288,14 @@ def test_a_gap_in_one_series_of_all_use_is_asked_about_whatever_its_time_is_call
     assert list(held.cores) == [4] * 60
 
 
+def test_a_machine_with_a_file_of_its_own_in_a_folder_was_off_through_a_gap(tmp_path: Path) -> None:
+    for name, there in (("web", range(60)), ("db", [*range(10), *range(40, 60)])):
+        (tmp_path / f"{name}.csv").write_text("date,cores\n" + "".join(f"{iso(12 * at)},{len(name)}\n" for at in there))
+    found = read_workload(tmp_path)
+    assert isinstance(found, Demand)
+    assert list(found.cores) == [5] * 10 + [3] * 30 + [5] * 20
+
+
 @pytest.mark.parametrize("time", ["timestamp", "date"])
 def test_a_step_of_a_day_is_no_gap(time: str, tmp_path: Path) -> None:
     path = tmp_path / "use.csv"
@@ -295,6 +303,46 @@ def test_a_step_of_a_day_is_no_gap(time: str, tmp_path: Path) -> None:
     found = read_workload(path)
     assert isinstance(found, Demand)
     assert list(found.cores) == list(range(9))
+
+
+@pytest.mark.parametrize("header", ["timestamp,cores", "date,cores", "date,web,db"])
+@pytest.mark.parametrize(
+    "dates",
+    [
+        [f"{date.fromordinal(date(2026, 3, 15).toordinal() + day)}" for day in range(240)],
+        [f"2026-0{month}-01" for month in (4, 5, 6, 7)],
+    ],
+    ids=["days", "months"],
+)
+def test_a_value_that_is_only_late_leaves_no_gap(header: str, dates: list[str], tmp_path: Path) -> None:
+    """The day with 25 hours was refused, or counted as one on which machines were off, and a month with 31 days was."""
+    path, cells = tmp_path / "use.csv", ",4" * header.count(",")
+    path.write_text(f"{header}\n" + "".join(f"{day}{cells}\n" for day in dates))
+    value: Literal["auto", "cores"] = "auto" if "cores" in header else "cores"
+    found = read_workload(path, options=WorkloadOptions(zone="Europe/Berlin", series_value=value))
+    assert isinstance(found, Demand)
+    assert found.cores == pytest.approx(4 * header.count(","))
+
+
+@pytest.mark.parametrize(
+    ("header", "row", "expected"),
+    [
+        ("time,web-nodes,spark-nodes", "4,2", 6),
+        ("time,core-micro", "6", 6),
+        ("time,group,host,cores", "a,b,4\nTIME,a,c,2", 6),
+        ("time,host,total_cores,used_percent", "a,64,25", 16),
+        ("time,pod,usageNanoCores", "a,4e9", 4),
+        ("time,pod,CPU [m]", "a,4000", 4),
+    ],
+)
+def test_names_say_what_columns_hold(header: str, row: str, expected: float, tmp_path: Path) -> None:
+    """Groups of nodes and machines of type micro are machines, a host is more than its group, what there is no use."""
+    path = tmp_path / "use.csv"
+    path.write_text(f"{header}\n" + "".join(f"TIME,{row}\n".replace("TIME", iso(n)) for n in (2, 3)))
+    value: Literal["auto", "cores"] = "cores" if "-" in header else "auto"
+    found = read_workload(path, options=WorkloadOptions(extra_columns="ignore", series_value=value, series_cores=64))
+    assert isinstance(found, Demand)
+    assert list(found.cores) == [expected] * 2
 
 
 @pytest.mark.parametrize(
@@ -331,6 +379,10 @@ def test_columns_of_parts_of_a_vcpu_are_read_as_such(header: str, scale: float, 
         (
             "time,host,load1,load5\n{0},a,1,1\n{1},a,2,1\n",
             "if host is the machine of each row, say which of load1, load5",
+        ),
+        (
+            "time,host,cpu_avg,cpu_max\n{0},a,1,2\n{1},a,2,3\n",
+            "if host is the machine of each row, say which of cpu_avg, cpu_max it uses: --columns timestamp=time,name",
         ),
         ("time,rack,value\n{0},a,1\n{0},b,1\n{1},a,2\n", "if rows are of several machines, add name=NAME to --columns"),
         (

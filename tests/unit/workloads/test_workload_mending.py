@@ -63,6 +63,15 @@ def test_the_command_that_a_refusal_names_mends_the_table(tmp_path: Path, data: 
     assert found.duration.tolist() == [5]
 
 
+def test_what_mends_a_mended_table_writes_another_file(tmp_path: Path) -> None:
+    """It emptied the file that it was to read."""
+    path = tmp_path / "mended.csv"
+    path.write_text(GOOD + "0,-5,2\n")
+    subprocess.run(["bash", "-c", hint_of(path).partition(": ")[2]], cwd=tmp_path, check=True)
+    assert path.read_text().endswith("-5,2\n")
+    assert isinstance(read_workload(tmp_path / "mended-more.csv"), Jobs)
+
+
 def test_on_standard_input_the_command_that_mends_is_one_of_a_pipe(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -95,7 +104,7 @@ def test_good_cells_beside_a_bad_one_are_judged_once(tmp_path: Path) -> None:
 
 def test_commas_between_thousands_are_not_taken_for_decimals_without_a_word(tmp_path: Path) -> None:
     path = tmp_path / "jobs.csv"
-    path.write_text('submit,duration\n0,"1,234"\n1,"1,234,567"\n')
+    path.write_text('submit,duration\n0," 1,234"\n1,"1,234,567"\n')
     told = "if its commas stand before decimals (take those between thousands out: "
     hint = hint_of(path)
     assert hint.startswith(told)
@@ -103,7 +112,7 @@ def test_commas_between_thousands_are_not_taken_for_decimals_without_a_word(tmp_
     found = read_workload(tmp_path / "mended.csv")
     assert isinstance(found, Jobs)
     assert found.duration.tolist() == [1234, 1234567]
-    path.write_text("submit;duration\n0;1,234\n")
+    path.write_text('"submit";duration\n0;1,234\n')
     assert hint_of(path).startswith("if its commas stand before decimals (take those between thousands out), read it")
 
 

@@ -16,7 +16,6 @@ _PRINT = (
     "let the program that printed it write one separator between columns, as sacct -P, squeue -o '%i|%V|%S|%e|%C' and"
     " bjobs -o \"jobid submit_time start_time finish_time slots delimiter=','\" do"
 )
-_MOMENT = "lists of one moment (ps, top) hold no use over time"
 
 
 class BlankTable(NamedTuple):

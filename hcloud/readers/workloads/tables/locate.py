@@ -32,7 +32,8 @@ _DECIMALDECIMAL = re.compile(r"[+-]?\d[\d.' ]*,\d+\s*[A-Za-z]*", re.ASCII)
 _DAY_FIRST_OR_LAST = re.compile(r"'\s*\d{1,2}([./-])\d{1,2}\1(\d{4}|\d\d)\b", re.ASCII)
 _HALF = re.compile(r"[AaPp]\.?[Mm]\.?'$", re.ASCII)
 _THOUSANDS = re.compile(r"'\s*\d{1,3}(,\d{3})+\s*[A-Za-z]*\s*'", re.ASCII)
-_NO_THOUSANDS = """sed -E ':a; s/("[0-9]+),([0-9]{3})/\\1\\2/g; ta'"""
+_QUOTED_THOUSANDS = re.compile(rb'" *[0-9]+,[0-9]{3}')
+_NO_THOUSANDS = """sed -E ':a; s/(" *[0-9]+),([0-9]{3})/\\1\\2/g; ta'"""
 _NO_YEAR = re.compile(r"'([A-Z][a-z]{2} )?[A-Z][a-z]{2} +\d\d? \d\d:\d\d", re.ASCII)
 _TWO = re.compile(r"'\s*\d+:[0-5]\d\b(?!:)", re.ASCII)
 DECIMAL = "with a decimal point, or --decimal ,"
@@ -111,7 +112,7 @@ def _readable(source: TraceFile, findings: Findings, dates: str) -> Iterator[_Re
     allowed = {problem.allowed for problem in findings.problems}
     if any(DECIMAL in one for one in allowed):
         thousands = all(_THOUSANDS.search(p.value) for p in findings.problems if DECIMAL in p.allowed)
-        mend = piped(source, _NO_THOUSANDS) if b'"' in source.head else ""
+        mend = piped(source, _NO_THOUSANDS) if _QUOTED_THOUSANDS.search(source.head) else ""
         out = f"take those between thousands out{f': {mend}' if mend else ''}"
         yield {"decimal": ","}, f"its commas stand before decimals ({out})" if thousands else ""
     yield _dates_of(findings, dates)

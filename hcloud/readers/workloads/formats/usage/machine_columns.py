@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from hcloud.errors import InputError, did_you_mean
 from hcloud.readers.workloads.commands import advice
 from hcloud.readers.workloads.findings import shown
-from hcloud.readers.workloads.meanings import JOBS, SERIES, VALUES, called_columns, meant, plain, spelt
+from hcloud.readers.workloads.meanings import JOBS, SERIES, VALUES, as_option, called_columns, meant, plain, spelt
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.source import TraceFile
+from hcloud.units import some_of
 
 GOOGLE = "TimeSeries ID"
 """The first cell of what Google's Metrics Explorer exports; a column of times."""
@@ -22,12 +23,20 @@ _OTHER_USE = re.compile(
 )
 _OF_ALL = re.compile(r"total|sum|average|avg|mean|max(imum)?|min(imum)?|median|p\d\d|all")
 _OF_CPUS = re.compile(r"(^|_)v?(cpus?|cores?)(?=_|$)")
-_BOUNDS = re.compile(r"(.*_)?(limits?|capacity|allocatable|available|free|nodes|per_node)")
+_BOUNDS = re.compile(
+    r"(.*_)?(limits?|capacity|allocatable|per_node)|((num|number_of|n|total|max|min)_)?nodes|available|free"
+)
+_BOUNDS_OF_CPUS = re.compile(r"(.*_)?(available|free|nodes)")
 """What CPUs there are, not how many are in use."""
 _PERCENT = re.compile(r"%|\bper ?cent(age)?\b", re.IGNORECASE)
 _CORES = re.compile(r"\bv?(cpus|cores)\b", re.IGNORECASE)
-_PARTS = {"milli": 1e3, "micro": 1e6, "nano": 1e9}
-_IN_PARTS = re.compile(rf"(?=.*(?:cpu|core)).*_({'|'.join(_PARTS)})(?:v?cpus?|v?cores?)?")
+_PARTS = {"m": 1e3, "milli": 1e3, "micro": 1e6, "nano": 1e9}
+_IN_PARTS = re.compile(
+    r".*(milli|micro|nano)v?(?:cpu|core)s?|(?:.*_)?(m)(?:cpu|core)s?"
+    r"|(?:.*_)?v?(?:cpu|core)s?(?:_.*)?_(milli)s?|(?:.*_)?v?(?:cpu|core)s?_(m)"
+)
+"""No name of a machine's type, as t3.micro."""
+_NAMED = 5
 _NOT_IN_USE = re.compile(r"limit|req|alloc")
 
 
@@ -134,14 +143,26 @@ def _wide(source: TraceFile, names: list[str], options: WorkloadOptions, time: i
     if odd and (options.extra_columns == "refuse" or not kept):
         said = f"say --columns timestamp={shlex.quote(names[time])}: every other column is a machine then"
         said = "give it another name" if _is_another_use(names[odd[0]], alone=alone) else said
+        rows = meant(names, SERIES).get("name")
+        hint = advice(source, {"extra_columns": "ignore"}, told="leave such columns out") if kept else ""
+        if rows is not None and not options.columns:
+            of_each = of_rows(names[time], rows, [name for name in names if name not in (names[time], rows)])
+            hint = "; else ".join(filter(None, (of_each, hint)))
         raise InputError(
             f"{source.name}: line 1: column {shown(names[odd[0]])} is no machine's use of CPUs by its name (if it is, "
             f"{said})",
-            hint=advice(source, {"extra_columns": "ignore"}, told="leave such columns out") if kept else "",
+            hint=hint,
         )
     unit = _unit([names[at] for at in kept])
-    left, parts = tuple(names[at] for at in odd), in_a_vcpu([names[at] for at in kept])
+    left, parts = tuple(names[at] for at in odd), _in_a_vcpu([names[at] for at in kept], options)
     return MachineColumns(time, tuple(kept), unit=unit, left_out=left, in_a_vcpu=parts)
+
+
+def of_rows(time: str, name: str, values: list[str]) -> str:
+    """What to say of a table whose rows may name their machine, beside several columns."""
+    keys = as_option({"timestamp": time, "name": name, "value": "NAME"}, whole=True)
+    told = f"say which of {some_of(values, _NAMED)} it uses"
+    return f"if {name} is the machine of each row, {told}: --columns {shlex.quote(keys)}"
 
 
 def _long(
@@ -163,7 +184,7 @@ def _long(
         unit=value if value != "value" else _unit([found[value]]),
         of_all="name" not in found,
         left_out=tuple(extra),
-        in_a_vcpu=in_a_vcpu([found[value]]),
+        in_a_vcpu=_in_a_vcpu([found[value]], options),
     )
 
 
@@ -190,7 +211,9 @@ def _with_units(names: list[str], found: dict[str, str]) -> dict[str, str]:
         "memory": [name for name in names if "memory" in meant([name], JOBS) and not _NOT_IN_USE.search(spelt(name))]
     }
     if not any(value in found for value in VALUES):
-        units = [(_unit([name]), name) for name in names if not _is_no_machine(name, alone=True)]
+        fine = [name for name in names if not _is_bound(name) and not _is_no_machine(name, alone=True)]
+        units = [(unit, name) for name in fine if (unit := _unit([name]))]
+        units = [(unit, name) for unit, name in units if not _is_bound(name, "total")] or units
         kinds |= {unit: [name for one, name in units if one == unit] for unit in ("cores", "percent")}
         del kinds["percent" if kinds["cores"] else "cores"]
     return {kind: some[0] for kind, some in kinds.items() if len(some) == 1} | found
@@ -198,8 +221,19 @@ def _with_units(names: list[str], found: dict[str, str]) -> dict[str, str]:
 
 def _is_no_machine(name: str, *, alone: bool) -> bool:
     """Whether a column holds another use than of CPUs, what there is, or the sum or mean of the columns beside it."""
-    bound = not alone and _BOUNDS.fullmatch(_OF_CPUS.sub("", plain(name))) is not None
-    return bound or _is_another_use(name, alone=alone) or _OTHER_USE.search(_words(name)) is not None
+    return (
+        (not alone and _is_bound(name))
+        or _is_another_use(name, alone=alone)
+        or _OTHER_USE.search(_words(name)) is not None
+    )
+
+
+def _is_bound(name: str, *more: str) -> bool:
+    """Whether a column holds what CPUs there are; ``more`` are words that say so."""
+    whole = plain(name)
+    rest = _OF_CPUS.sub("", whole).strip("_")
+    of_cpus = rest != whole and _BOUNDS_OF_CPUS.fullmatch(rest)
+    return bool(of_cpus or _BOUNDS.fullmatch(rest) or rest in more)
 
 
 def _is_another_use(name: str, *, alone: bool) -> bool:
@@ -218,9 +252,14 @@ def _unit(names: list[str]) -> str:
 
 def in_a_vcpu(names: list[str]) -> float:
     """How many of their unit are in a vCPU, as every column's name says it: 1,000 of millicores; else 1."""
-    spelled = [spelt(name.replace("(m)", "(milli)")) for name in names]
-    found = {_PARTS[part[1]] if (part := _IN_PARTS.fullmatch(f"_{one}")) else 1.0 for one in spelled}
+    parts = [_IN_PARTS.fullmatch(plain(name)) for name in names]
+    found = {_PARTS[part[part.lastindex or 0]] if part else 1.0 for part in parts}
     return found.pop() if len(found) == 1 else 1.0
+
+
+def _in_a_vcpu(names: list[str], options: WorkloadOptions) -> float:
+    """The same where values are not said to be other than vCPUs."""
+    return in_a_vcpu(names) if options.series_value in ("auto", "cores") else 1.0
 
 
 def _words(name: str) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import math
 import re
-import shlex
 from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -19,7 +18,7 @@ from hcloud.readers.workloads import limits
 from hcloud.readers.workloads.commands import advice
 from hcloud.readers.workloads.findings import Findings, shown
 from hcloud.readers.workloads.formats.jobs.stated_units import IN_A_GIB
-from hcloud.readers.workloads.formats.usage.machine_columns import GOOGLE, MachineColumns, machine_columns
+from hcloud.readers.workloads.formats.usage.machine_columns import GOOGLE, MachineColumns, machine_columns, of_rows
 from hcloud.readers.workloads.formats.usage.measured import MeasuredSeries, MeasuredUse, refuse_counters
 from hcloud.readers.workloads.formats.usage.samples import TIMES, TimeColumn
 from hcloud.readers.workloads.meanings import as_option, unit_said
@@ -169,10 +168,9 @@ class _MachineTable:
             return ""  # formatted numbers
         name = odd.pop()
         values = [names[at] for at in (first, *more) if names[at] != name]
-        keys = {"timestamp": names[self.columns.time], "name": name, "value": values[0] if len(values) == 1 else "NAME"}
         if len(values) > 1:
-            told = f"say which of {some_of(values, _NAMED)} it uses"
-            return f"if {name} is the machine of each row, {told}: --columns {shlex.quote(as_option(keys, whole=True))}"
+            return of_rows(names[self.columns.time], name, values)
+        keys = {"timestamp": names[self.columns.time], "name": name, "value": values[0]}
         return advice(self.source, {"columns": as_option(keys, whole=True)}, f"{name} is the machine of each row")
 
     def _is_label(self, cells: list[str]) -> bool:

@@ -23,6 +23,7 @@ from hcloud.readers.workloads.formats.usage.series import (
     counts_up,
     demand,
     in_cores,
+    longest_held,
     refuse_long_gaps,
     whole_machine,
 )
@@ -119,7 +120,7 @@ class MeasuredUse:
             error.hint = _OF_ONE if beyond else self.if_twice if is_fine else ""
             raise error
         grid = _steps(file, found, options)
-        if self.of_all:
+        if self.of_all and not self.source.of_machine:
             refuse_long_gaps(file, found[0].times, grid.step, options)
         cores = _sum(found, grid, options, self.repaired)
         memory = None
@@ -316,16 +317,15 @@ def _on_steps(series: MeasuredSeries, grid: TimeGrid, longest: int, repaired: di
     at = ((series.times - grid.start) // step).astype(np.int64)
     sums, counts = np.bincount(at, series.values, slots), np.bincount(at, minlength=slots)
     values: Floats = np.divide(np.maximum(sums, 0.0), counts, out=np.zeros(slots), where=counts > 0)
-    there = np.flatnonzero(counts)
-    missing = np.diff(there) - 1
-    for before, length in zip(there[:-1][missing > 0].tolist(), missing[missing > 0].tolist(), strict=True):
-        held = (length + 1) * step <= longest
+    before = np.flatnonzero(np.diff(at) > 1)
+    held_all = np.diff(series.times)[before] <= longest_held(longest, step)
+    for first, last, held in zip((at[before] + 1).tolist(), at[before + 1].tolist(), held_all.tolist(), strict=True):
         reason = (
             "missing samples: filled with the value before" if held else "missing for long: counted as switched off"
         )
-        repaired[reason] = repaired.get(reason, 0) + length
+        repaired[reason] = repaired.get(reason, 0) + last - first
         if held:
-            values[before + 1 : before + 1 + length] = values[before]
+            values[first:last] = values[first - 1]
     return values
 
 

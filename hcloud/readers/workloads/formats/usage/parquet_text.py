@@ -28,7 +28,7 @@ def as_text(source: TraceFile) -> Iterator[TraceFile]:
                 for batch in file.iter_batches(use_threads=False):
                     out.write_batch(pa.record_batch([_cells(column) for column in batch.columns], names))
         with told_of("row", "its columns"):
-            yield replace(open_source(path, source.name), command=source.command)
+            yield replace(open_source(path, source.name), command=source.command, of_machine=source.of_machine)
 
 
 def _kind(stored: pa.DataType) -> pa.DataType:

@@ -231,14 +231,20 @@ def _refuse_rows(source: TraceFile, layout: TableLayout, rows: NDArray[np.intp],
     raise findings.error()
 
 
+def longest_held(asked: int, step: int) -> int:
+    """The longest time in seconds between two values in which none is missing: one that is only late, as of a day with
+    25 hours or a month with 31 days, is none."""
+    return max(asked, step * 3 // 2)
+
+
 def refuse_long_gaps(file: str, times: Floats, step: int, options: WorkloadOptions) -> None:
     """InputError for a gap in a series of all that is used: whether nothing ran in it, or nobody looked, is unknown."""
-    gaps, longest = np.diff(times), max(options.max_gap_seconds, step)
+    gaps = np.diff(times)
     worst = int(np.argmax(gaps))
-    if gaps[worst] > longest:
+    if gaps[worst] > longest_held(options.max_gap_seconds, step):
         filled = f"--set max_gap_seconds={int(np.ceil(gaps[worst]))}"
         raise InputError(
             f"{file}: no value for {gaps[worst]:,.0f} s after time {times[worst]:.0f}; "
-            f"gaps of up to {longest:,} s are filled (max_gap_seconds)",
+            f"gaps of up to {max(options.max_gap_seconds, step):,} s are filled (max_gap_seconds)",
             hint=f"hold the value before it with {filled}; if nothing ran, give it rows of 0; else split the file",
         )
