@@ -52,7 +52,8 @@ def with_held(ground: LiveGround, at: datetime) -> tuple[Loaded, tuple[str, ...]
 
 
 def bought_since(ground: LiveGround, at: datetime, end: datetime) -> tuple[tuple[OwnedSection, ...], tuple[str, ...]]:
-    """What the cloud says was bought since the end of a bill, and what should be said about it."""
+    """What the cloud says was bought since the end of a bill, and what should be said about it. What floats is of no
+    kind alone, whatever type a cloud tells of it: of what floats only what a person states as owned is counted."""
     scope, held, denied = _asked(ground)
     since = [c for c in held if c.starts is not None and c.starts >= end]
     said = tuple(
@@ -61,7 +62,8 @@ def bought_since(ground: LiveGround, at: datetime, end: datetime) -> tuple[tuple
         for c in since
         if c.option.floats and is_standing(c, at) and c.option not in _stated_to_float(ground)
     )
-    return (_sections(since, ground, scope, at) if scope is not None else ()), (*denied, *said)
+    of_kinds = [c for c in since if not c.option.floats]
+    return (_sections(of_kinds, ground, scope, at) if scope is not None else ()), (*denied, *said)
 
 
 def _asked(ground: LiveGround) -> tuple[Scope | None, Sequence[Commitment], tuple[str, ...]]:

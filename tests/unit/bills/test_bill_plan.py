@@ -561,6 +561,10 @@ def test_what_was_bought_since_the_bill_is_owned_of_the_kind_that_it_covers() ->
         "aws/us-east-1/c5.large/reserved-instance-1y-no-upfront",
         "aws/us-east-1/m5.unheard/reserved-instance-1y-no-upfront",
     ]
+    # what floats is of no kind alone, whatever type a cloud tells: it was counted as one's own and bought again, too
+    cloud.commitments = lambda: (commitment("m5.large", since, id="sp-1", option=COMPUTE_PLAN),)
+    assert bought_since(cast("LiveGround", ground), NOW, made.end) == ((), said)
+    cloud.commitments = lambda: there
     # what a person has stated as owned there hides the same in the account, and nothing else
     config = basis.loaded.config.model_copy(update={"owned": bought[:1]})
     ground.loaded = replace(basis.loaded, config=config)
