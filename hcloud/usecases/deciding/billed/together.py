@@ -111,7 +111,7 @@ class TogetherKinds:
 
     def _bound(self, number: int) -> float:
         """Dollars of what is held of a kind alone."""
-        bound = (o for o in self.compared[number].asked.owned if not (o.phases or o.offer.key.option.floats))
+        bound = (o for o in self.compared[number].asked.owned if not o.phases)
         return float(sum((o.cost(self._hours) for o in bound), Decimal(0)))
 
     @property
@@ -184,14 +184,14 @@ def together(compared: Mapping[MachineKind, ComparedFleets], basis: BillBasis) -
 
 def _planned(compared: ComparedFleets) -> EstateKind:
     optimum = compared.optimum
-    bound = [o for o in compared.asked.owned if not (o.phases or o.offer.key.option.floats)]
+    bound = [o for o in compared.asked.owned if not o.phases]
     return EstateKind.planned(optimum.types[0], use_first(optimum.option.demanded, bound))
 
 
 def _other(use: KindUse, basis: BillBasis, settings: PlanSettings) -> EstateKind:
     """A kind that nothing is bought for."""
     demanded = stretch(planned_demand(basis.found.demand(use), settings), settings.outlook)
-    held = [o for o in basis.held.by_kind.get(use.kind, ()) if not (o.phases or o.offer.key.option.floats)]
+    held = [o for o in basis.held.by_kind.get(use.kind, ()) if not o.phases]
     left, vcpus = use_first(demanded, held), float(use.usual.vcpus)
     offer = basis.book.offers.get(_on_demand(use))
     price = use.list_rate * vcpus if offer is None else float(offer.hourly)
