@@ -28,11 +28,14 @@ LEAF = "own"
 MOST_CONSOLE = 1 << 20  # ours: what clouds keep of a console
 _PATIENCE = 10.0  # ours: seconds until killed processes have to be gone
 _LOOK_EVERY = 0.02
-# The shell enters the groups, and what it leaves behind belongs to nobody: a machine outlasts whoever started it
+# The shell enters the groups, and what it leaves behind belongs to nobody: a machine outlasts whoever started it. It
+# writes the script, too: a file that this process wrote may be held by what another thread starts, and is then "busy"
 _BEGIN = (
     'while [ "$1" != -- ]; do echo $$ > "$1" || exit 1; shift; done; '
+    "cat > start-up && chmod 700 start-up || exit 2; "
     "( [ -s start-up ] && ./start-up > console 2>&1; exec sleep 2147483647 ) > /dev/null 2>&1 < /dev/null &"
 )
+_NOT_WRITTEN = 2
 
 
 class ProcessHost:
@@ -63,7 +66,6 @@ class ProcessHost:
     def _start(self, name: str, script: str, size: Size, beside: int) -> None:
         home = self._folder / name
         (home / "tmp").mkdir(parents=True, exist_ok=True, mode=0o700)
-        _write(home / "start-up", script, 0o700)
         cage = Cage(self._hierarchy, f"{GROUP}{self._token}-{name}")
         _write(home / "groups", "".join(f"{group}\n" for group in cage.groups), 0o600)
         if self._guard is not None:
@@ -72,13 +74,13 @@ class ProcessHost:
         cores = _some_cores(size.vcpus, beside)
         _shape(cage, size, cores)
         with _kept_to(cores):
-            self._begin(name, home, cage.inside(LEAF))
+            self._begin(name, home, cage.inside(LEAF), script)
         _write(home / "started", "", 0o600)
 
-    def _begin(self, name: str, home: Path, cage: Cage) -> None:
+    def _begin(self, name: str, home: Path, cage: Cage, script: str) -> None:
         begun = subprocess.run(
             ["/bin/sh", "-c", _BEGIN, "machine", *cage.entrances, "--"],
-            stdin=subprocess.DEVNULL,
+            input=script.encode(),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             env=self._environment(name, home),
@@ -86,6 +88,8 @@ class ProcessHost:
             start_new_session=True,
             check=False,
         )
+        if begun.returncode == _NOT_WRITTEN:
+            raise OSError(f"its start-up script cannot be written to {home}")
         if begun.returncode:
             raise OSError(f"a control group of {cage.name} cannot be entered")
 

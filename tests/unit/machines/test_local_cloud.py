@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from waiting import until
+from waiting import PATIENCE, until
 
 from hcloud.control.ports import Size
 from hcloud.errors import (
@@ -71,20 +71,26 @@ def ground(tmp_path: Path) -> Iterator[Ground]:
     found.host.end({p.name for p in (tmp_path / "running").glob("*")} | found.host.alive())
 
 
+def says(ground: Ground, machine: str, word: str) -> None:
+    """Wait until the machine's console says it; fails with what it says instead."""
+    console = ground.cloud().console
+    until(lambda: word in console(machine), why=lambda: f"no {word!r} in {console(machine)!r}")
+
+
 def order(count: int = 1, kind: str = "small", key: str = "a1" * 16, script: str = "") -> Launch:
     return Launch(key, "web", kind, "local", count, Owner(LINEAGE, "shop", "0123456789ab"), start_up=script)
 
 
 def test_a_machine_outlasts_whoever_started_it_and_its_script(ground: Ground) -> None:
     [machine] = ground.cloud().launch(order(script="#!/bin/sh\necho hello $((6 * 7))\n")).machines
-    until(lambda: "hello 42" in ground.cloud().console(machine.id))
+    says(ground, machine.id, "hello 42")
     assert ground.states() == [MachineState.RUNNING]
 
 
 def test_a_script_gets_nothing_of_the_environment_but_the_path(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "canary-12345678")
     [machine] = ground.cloud().launch(order(script="#!/bin/sh\nenv\necho over\n")).machines
-    until(lambda: "over" in ground.cloud().console(machine.id))
+    says(ground, machine.id, "over")
     assert "canary" not in ground.cloud().console(machine.id)
 
 
@@ -92,7 +98,7 @@ def test_a_script_gets_nothing_of_the_environment_but_the_path(ground: Ground, m
 def test_a_script_has_the_cores_and_the_memory_of_its_type(ground: Ground) -> None:
     script = "#!/bin/sh\nnproc\nhead -c 2G /dev/zero | tail | wc -c\necho over\n"
     [machine] = ground.cloud().launch(order(script=script)).machines
-    until(lambda: "over" in ground.cloud().console(machine.id))
+    says(ground, machine.id, "over")
     said = ground.cloud().console(machine.id).split()
     assert said[0] == "1"
     if this_machine().has("memory"):
@@ -102,7 +108,7 @@ def test_a_script_has_the_cores_and_the_memory_of_its_type(ground: Ground) -> No
 def test_a_script_runs_in_a_group_of_its_own_inside_the_machines(ground: Ground) -> None:
     """In version 2 a group with limited groups inside takes no process."""
     [machine] = ground.cloud().launch(order(script="#!/bin/sh\ncat /proc/self/cgroup\necho over\n")).machines
-    until(lambda: "over" in ground.cloud().console(machine.id))
+    says(ground, machine.id, "over")
     inside = [group.name for group in ground.groups(machine.id)]
     found = [line for line in ground.cloud().console(machine.id).splitlines() if any(name in line for name in inside)]
     assert len(found) == len(inside)
@@ -112,13 +118,37 @@ def test_a_script_runs_in_a_group_of_its_own_inside_the_machines(ground: Ground)
 @pytest.mark.slow
 def test_an_end_takes_what_left_the_process_group_too(ground: Ground) -> None:
     [machine] = ground.cloud().launch(order(script="#!/bin/sh\nsetsid sleep 1000 &\necho over\n")).machines
-    until(lambda: "over" in ground.cloud().console(machine.id))
+    says(ground, machine.id, "over")
     groups = ground.groups(machine.id)
     assert all(group.is_dir() and group.name.startswith(GROUP) for group in groups)
     ground.cloud().terminate([machine.id])
     assert not ground.host.alive()
     assert ground.states() == [MachineState.ENDED]
     assert not [group for group in groups if group.exists()]
+
+
+def test_a_script_runs_though_another_thread_starts_a_program_while_it_is_written(
+    ground: Ground, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between its fork and its program that holds all open files, and a script that is open for writing is busy."""
+    real, holders = os.fdopen, []
+
+    def held(*args: object, **more: object) -> object:
+        if not (holder := os.fork()):
+            time.sleep(PATIENCE)
+            os._exit(0)
+        holders.append(holder)
+        return real(*args, **more)  # type: ignore[call-overload]
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fdopen", held)
+        [machine] = ground.cloud().launch(order(script="#!/bin/sh\necho hello $((6 * 7))\n")).machines
+    try:
+        says(ground, machine.id, "hello 42")
+    finally:
+        for holder in holders:
+            os.kill(holder, signal.SIGKILL)
+            os.waitpid(holder, 0)
 
 
 @pytest.mark.slow
@@ -131,7 +161,7 @@ def test_nothing_of_a_machine_sees_another_part_of_it_end(ground: Ground, monkey
         .launch(order(script=f"#!/bin/sh\n({child}) &\necho over\nwait $!\necho child > {seen}\n"))
         .machines
     )
-    until(lambda: "over" in ground.cloud().console(machine.id))
+    says(ground, machine.id, "over")
 
     def kept_waiting(pid: int, number: int = signal.SIGKILL) -> None:
         real(pid, number)
