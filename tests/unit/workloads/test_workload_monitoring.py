@@ -204,11 +204,17 @@ def test_a_rate_of_a_counter_is_read(tmp_path: Path, name: str) -> None:
     assert list(demand(tmp_path, answer, series_value="cores").cores) == [5.0, 4.0]
 
 
-def test_values_beyond_all_numbers_are_told_and_not_counted_with(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("header", "name", "told", "asked"),
+    [("timestamp,name,value", "a,", "3 problems", {"series_value": "cores"}), ("Time,Value", "", "the unit of", {})],
+)
+def test_values_beyond_all_numbers_are_told_and_not_counted_with(
+    tmp_path: Path, header: str, name: str, told: str, asked: dict[str, str]
+) -> None:
     path = tmp_path / "table.csv"
-    path.write_text("timestamp,name,value\n" + "".join(f"{60 * n},a,1e999\n" for n in range(3)))
-    with pytest.raises(InputError, match="3 problems"):
-        read_workload(path, options=WorkloadOptions(series_value="cores"))
+    path.write_text(f"{header}\n" + "".join(f"{60 * n},{name}1e999\n" for n in range(3)))
+    with pytest.raises(InputError, match=told):
+        read_workload(path, options=WorkloadOptions(**asked))  # type: ignore[arg-type]
 
 
 def test_a_machine_that_grows_busier_is_no_counter(tmp_path: Path) -> None:

@@ -111,9 +111,9 @@ def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None 
 
 def counts_up(values: Floats) -> bool:
     """Whether values rise as those of what counts since a machine began: that is no use at a moment."""
-    steps = np.diff(values)
-    rising, falling = np.count_nonzero(steps > 0), np.count_nonzero(steps < 0)
-    return bool(len(steps) >= _MONOTONE and rising >= len(steps) / 2 and falling <= _RESETS * len(steps))
+    before, after = values[:-1], values[1:]  # compared and not subtracted: a damaged file may hold two infinities
+    rising, falling = np.count_nonzero(after > before), np.count_nonzero(after < before)
+    return bool(len(after) >= _MONOTONE and rising >= len(after) / 2 and falling <= _RESETS * len(after))
 
 
 def demand(
