@@ -11,8 +11,8 @@ NAP = 0.02
 
 
 def until(holds: Callable[[], object], why: str | Callable[[], str] = "it never came") -> None:
-    """Return once it holds; fails with ``why`` when patience ends (a question is asked then). Naps between two looks are
-    counted, and no clock: a machine that is busy, or stands still for a while, takes its time for looking."""
+    """Return once it holds; fails with ``why`` when patience ends (a question is asked then). Naps between two looks
+    are counted, and no clock: a machine that is busy, or stands still for a while, takes its time for looking."""
     naps = 0
     while not holds():
         assert naps * NAP < PATIENCE, why if isinstance(why, str) else why()
