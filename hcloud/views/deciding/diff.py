@@ -116,8 +116,6 @@ def options(found: PlanDifference) -> Figures:
     for o in found.options:
         counts = f"{_count(o.count.before)} → {_count(o.count.after)}"
         rows.append([str(o.option), counts, *_shifted(o.hourly, 4), signed(o.upfront.difference, 2)])
-    if found.rounding.before or found.rounding.after:
-        rows.append(["rounding", "", *_shifted(found.rounding, 6), ""])
     return Figures(names, rows, frozenset(range(1, 6)), "By purchase option")
 
 
