@@ -70,6 +70,16 @@ def test_exports_of_different_accounts_are_added_up(tmp_path: Path) -> None:
     assert (days, said) == ([48, 48], {})
 
 
+def test_parts_of_a_machine_that_two_pods_are_told_apart_by_are_two(tmp_path: Path) -> None:
+    """Split costs of FOCUS 1.3: a row a pod of the machine's hour, and two alike in all but the pod are two."""
+    head, *rows = focus(range(1, 3)).replace("ProviderName", "ServiceProviderName").splitlines()
+    for pod in ("a", "b"):
+        lines = [f"{head},ResourceId,AllocatedResourceId", *(f"{row.replace(',1,', ',0.5,')},i-1,{pod}" for row in rows)]
+        (tmp_path / f"{pod}.csv").write_text("\n".join(lines) + "\n")
+    assert hours_of(tmp_path) == ([24, 24], {})
+    assert read_bill(tmp_path).format == "FOCUS 1.3"
+
+
 def test_an_export_without_accounts_is_not_added_to_one_of_the_same_days(tmp_path: Path) -> None:
     (tmp_path / "focus.csv").write_text(focus(range(1, 3), ""))
     (tmp_path / "cur.csv").write_text(cur(range(1, 3)))

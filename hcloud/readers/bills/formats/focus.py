@@ -1,4 +1,4 @@
-"""FOCUS, the FinOps Open Cost and Usage Specification, 1.0 to 1.2, of AWS, Azure and Google.
+"""FOCUS, the FinOps Open Cost and Usage Specification, 1.0 to 1.3, of AWS, Azure and Google.
 
 Machines are known by SkuPriceDetails where the file has it, else by columns that a provider adds (``x_``), else by what
 ChargeDescription says; what none of them says is not guessed.
@@ -195,6 +195,8 @@ def _provider(name: str) -> Provider | None:
 
 
 def _label(names: frozenset[str]) -> str:
+    if {"serviceprovidername", "allocatedmethodid", "contractapplied"} & names:
+        return "FOCUS 1.3"
     if {"invoiceid", "pricingcurrency"} & names:
         return "FOCUS 1.2"
     newer = {"skumeter", "skupricedetails", "capacityreservationid", "commitmentdiscountquantity"} & names
@@ -272,6 +274,7 @@ FOCUS = BillFormat(
         "billedcost",
         "consumedquantity",
         "commitmentdiscountid",
+        "allocatedresourceid",
     ),
     maps={"price_details": _DETAILS, "sku": _DETAILS},
 )
