@@ -195,7 +195,10 @@ def _said(files: list[BillFile], found: Delivery) -> dict[str, int]:
 
 Flags = NDArray[np.bool_]
 Whole = NDArray[np.int64]
-_RANKS = ("AWS CUR 2.0", "AWS CUR", "Azure", "Google billing export (detailed)", "Google", "FOCUS 1.3", "FOCUS 1.2", "FOCUS 1.1", "")
+_RANKS = (
+    "AWS CUR 2.0", "AWS CUR", "Azure", "Google billing export (detailed)", "Google",
+    "FOCUS 1.3", "FOCUS 1.2", "FOCUS 1.1", "",
+)  # fmt: skip
 """Those that say most of machines and commitments first, by how their names begin."""
 _DAY, _DAYS = 24, 1 << 17
 _ANY = "*"

@@ -74,8 +74,8 @@ def test_parts_of_a_machine_that_two_pods_are_told_apart_by_are_two(tmp_path: Pa
     """Split costs of FOCUS 1.3: a row a pod of the machine's hour, and two alike in all but the pod are two."""
     head, *rows = focus(range(1, 3)).replace("ProviderName", "ServiceProviderName").splitlines()
     for pod in ("a", "b"):
-        lines = [f"{head},ResourceId,AllocatedResourceId", *(f"{row.replace(',1,', ',0.5,')},i-1,{pod}" for row in rows)]
-        (tmp_path / f"{pod}.csv").write_text("\n".join(lines) + "\n")
+        halves = "".join(f"{row.replace(',1,', ',0.5,')},i-1,{pod}\n" for row in rows)
+        (tmp_path / f"{pod}.csv").write_text(f"{head},ResourceId,AllocatedResourceId\n{halves}")
     assert hours_of(tmp_path) == ([24, 24], {})
     assert read_bill(tmp_path).format == "FOCUS 1.3"
 
