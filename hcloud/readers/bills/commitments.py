@@ -8,7 +8,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from hcloud.model.bill import NO_NAME, BilledCommitment, CoveredUse, LineKind, UsageKind
-from hcloud.model.catalog import Payment
+from hcloud.model.catalog import Payment, Provider
 from hcloud.planning.billed.held import FLOATING
 from hcloud.readers.bills.adding import NEVER, LineTotal, has
 from hcloud.readers.bills.hours import BillHours
@@ -27,7 +27,16 @@ def commitments_of(
     for total in totals:
         if (held := _held_by(total)) is not None:
             by_id.setdefault(held.id, []).append(total)
-    return tuple(_commitment(of, priced, hours, off) for _, of in sorted(by_id.items()))
+    return tuple(_commitment(of, priced, hours, off) for _, of in sorted(by_id.items()) if not _is_elsewhere(of))
+
+
+def _is_elsewhere(of: list[LineTotal]) -> bool:
+    """Whether all that a commitment covered is no compute: one for databases or machine learning covers none. A savings
+    plan of Azure covers other services beside compute."""
+    held = next(t.line.holding for t in of if t.line.holding is not None)
+    if held.provider is Provider.AZURE and held.option.is_spend_based:
+        return False
+    return {t.line.kind for t in of} & {LineKind.COVERED, LineKind.OTHER_SERVICE} == {LineKind.OTHER_SERVICE}
 
 
 def _held_by(total: LineTotal) -> NamedCommitment | None:

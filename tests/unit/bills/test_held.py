@@ -347,6 +347,21 @@ def test_a_commitment_of_focus_with_nothing_but_unused_lines_was_not_used(tmp_pa
     assert (held.paid, held.used) == (Decimal("0.5"), Decimal(0))
 
 
+@pytest.mark.parametrize("covers", ["Databases,Amazon Relational Database Service", ""])
+def test_a_savings_plan_for_databases_covers_no_machines(covers: str, tmp_path: Path) -> None:
+    """What of it was not used was held for machines, and too little was bought."""
+    unused = focus_hour("", 0, "sp-db", "0.5", "Unused").replace("Reserved Instance", "Savings Plan")
+    used = focus_hour("", 0, "sp-db", "1.5").replace("Reserved Instance", "Savings Plan")
+    rows = [focus_hour("m5.large", 5, "", "0.5"), unused]
+    if covers:
+        rows.append(used.replace("Compute,Amazon Elastic Compute Cloud", covers))
+    else:
+        rows[-1] = unused.replace("Amazon Elastic Compute Cloud", "Savings Plans for AWS Database usage")
+    path = tmp_path / "focus.csv"
+    path.write_text(FOCUS_COLUMNS + "".join(rows))
+    assert read_bill(path).commitments == ()
+
+
 def test_a_reservation_that_covered_several_series_is_of_none(tmp_path: Path) -> None:
     path = tmp_path / "azure.csv"
     rows = azure_day("Standard_D4s_v5", 240, "res", "0.113") + azure_day("Standard_E4s_v5", 240, "res", "0.148")
