@@ -26,8 +26,8 @@ from hcloud.readers.bills.money import AmountError, numbers_of, product
 _AWS_TYPE = re.compile(r"\b[a-z][a-z0-9-]{1,12}\.(?:\d*x?large|medium|small|micro|nano|metal(?:-\w+)?)\b")
 _AWS_MACHINE = re.compile(r"(?i)\b(?:linux|windows|rhel|suse|ubuntu)\b(?!.*\bMbps\b)")
 _SERVERLESS = re.compile(r"AWS (?:Fargate - (?P<fargate>vCPU|Memory)|Lambda - Total Compute)\b(?!.*Spot)")
-_OTHER_PLANS = re.compile(r"(?i)\b(?:database|sagemaker|machine learning)")
-"""Savings plans of AWS that cover no compute, where a line of one covers nothing that tells it."""
+_OTHER_SERVICES = re.compile(r"(?i)\b(?:database|cloud sql|sagemaker|machine learning)")
+"""What commitments are for that cover no compute, where no line of use tells it."""
 _SYSTEMS = (
     ("windows", "windows"), ("rhel", "rhel"), ("red hat", "rhel"), ("suse", "sles"), ("sles", "sles"),
     ("ubuntu pro", "ubuntu-pro"), ("linux", "linux"),
@@ -185,7 +185,7 @@ def _holding(texts: Texts, provider: Provider | None, *, covered: bool = False) 
     """The commitment that a line names; of covered use one without a name too, of the widest option if no other."""
     if provider is None or not (texts["commitment"] or covered):
         return None
-    if provider is Provider.AWS and not covered and _OTHER_PLANS.search(f"{texts['service']} {texts['description']}"):
+    if not covered and _OTHER_SERVICES.search(f"{texts['service']} {texts['description']}"):
         return None
     said = f"{texts['commitment_type']} {texts['commitment_name']}".lower()
     option = next((option for word, option in CLOUDS[provider].seller.commitments if word in said), None)
