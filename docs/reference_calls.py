@@ -44,9 +44,9 @@ PRICES = {
 
 INTRODUCTION = """\
 Every request that hcloud can make to a cloud, found in the code of its providers. Tests compare the list with the
-requests that the fake clouds receive and with the permissions. Only `apply`, `destroy`, `gc --delete`,
-`profile run --cloud`, `commit apply` and `commit cancel` make changing requests. Only `pricing refresh` fetches prices.
-The SDKs sign in by themselves. hcloud sends no telemetry and does not look for updates."""
+requests that the fake clouds receive and with the permissions. Only `apply`, `destroy`, `operate`,
+`gc --delete`, `profile run --cloud`, `commit apply` and `commit cancel` make changing requests. Only `pricing refresh`
+fetches prices. The SDKs sign in by themselves. hcloud sends no telemetry and does not look for updates."""
 
 
 @dataclass(frozen=True, slots=True)
