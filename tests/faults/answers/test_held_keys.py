@@ -12,7 +12,7 @@ from contract.rig import Rig
 from contract.rigs.gcp import GoogleRig
 from oracle import ours
 from rehearsal import LINEAGE, Crasher, Rehearsal, crashing, rule
-from test_lists_that_lag import MEMORY, WIRED, Stand
+from stands import MEMORY, WIRED, Stand
 from test_lists_that_lead_astray import altered
 
 from hcloud.fake.azure.cloud import FIRST_SUBSCRIPTION

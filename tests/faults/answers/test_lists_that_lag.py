@@ -7,10 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from contract.conftest import rig_classes
 from oracle import ours
 from rehearsal import LINEAGE, Crasher, Rehearsal, crashing, rule
-from test_over_the_wire import OverTheWire
+from stands import MEMORY, MINUTE, WIRED, Stand
 
 from hcloud.errors import StaleError
 from hcloud.fake.faults import FaultKind
@@ -22,35 +21,6 @@ from hcloud.live.site import WaitLimits
 from hcloud.model.holdings.change import Slot
 from hcloud.model.holdings.live import MachineState
 from hcloud.store.states.remembered import FileStateStore
-
-MEMORY = "memory"
-WIRED = ("aws", "gcp", "azure")
-MINUTE = 60.0
-
-
-class Stand:
-    """Rehearsals on one cloud: in memory, or through its SDK against the fake that listens."""
-
-    def __init__(self, name: str) -> None:
-        self.rig = rig_classes()[name]()
-        self.is_wired = name in WIRED
-        if self.is_wired:
-            self.rig.open()
-
-    def rehearsal(self) -> Rehearsal:
-        return OverTheWire(self.rig) if self.is_wired else Rehearsal(self.rig.name)
-
-    def lists(self) -> tuple[str, ...]:
-        """What rules call the lists of machines of this cloud."""
-        found = {"aws": ("DescribeInstances",), "gcp": ("instances.aggregatedList", "instances.list")}
-        sets = ("VirtualMachines_List*", "VirtualMachineScaleSet*_List*")
-        return {**found, "azure": sets}[self.rig.name] if self.is_wired else ("machines", "look")
-
-    def behind(
-        self, r: Rehearsal, kind: FaultKind = FaultKind.STALE, seconds: float = 2 * MINUTE, **more: object
-    ) -> None:
-        """From now on every list is so far behind."""
-        r.faults(*(rule(on, kind, seconds=seconds, **more) for on in self.lists()))
 
 
 @pytest.fixture(scope="module", params=[MEMORY, *WIRED])

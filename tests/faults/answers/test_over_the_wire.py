@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
-from types import SimpleNamespace
-from typing import Any, cast
 
 import pytest
 from contract.conftest import rig_classes
 from contract.rig import Rig
 from oracle import foreign, v3_foreign_is_untouched
-from rehearsal import LINEAGE, Crasher, Rehearsal, crashing, rule
+from rehearsal import LINEAGE, Crasher, crashing, rule
+from stands import WIRED, OverTheWire
 
-from hcloud.fake.faults import FaultKind, FaultPlan, Faults
-from hcloud.fake.in_memory.memory import MemoryCloud
-from hcloud.fake.ledger import Ledger
-from hcloud.model.holdings.live import TAG_KEY
+from hcloud.fake.faults import FaultKind
 
-WIRED = tuple(name for name in ("aws", "gcp", "azure") if name in rig_classes())
 MOST_POINTS = 60
 
 
@@ -31,42 +25,6 @@ def points(rig: Rig) -> range:
 # Calls of an apply of a hundred in a process of its own (who we are, a look, the order, a look), and of a plan.
 # Google's order is three by itself, since it is waited for and then read.
 MOST_CALLS = {"aws": (4, 2), "gcp": (5, 2), "azure": (6, 2)}
-
-
-class Wired:
-    """A rig with the face of the cloud in memory."""
-
-    def __init__(self, rig: Rig) -> None:
-        self.rig = rig
-        place = SimpleNamespace(types=(rig.type_name,), zones=rig.zones)
-        self.world = SimpleNamespace(semantics=place, told=lambda machine: None)
-
-    @property
-    def ledger(self) -> Ledger:
-        """The ledger with the keys of orders for tokens: each cloud makes a handle of its own kind of them."""
-        there, shown = self.rig.fake.ledger, Ledger()
-        shown.machines = {i: replace(m, token=m.tags.get(TAG_KEY, m.token)) for i, m in there.machines.items()}
-        shown.requests = there.requests
-        return shown
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.rig.fake, name)
-
-    def as_principal(self, name: str) -> Any:
-        return self.rig.cloud(name)
-
-    def plan_faults(self, plan: FaultPlan) -> None:
-        self.rig.fake.faults = Faults(plan, self.rig.fake.clock.now())
-
-
-class OverTheWire(Rehearsal):
-    """A rehearsal whose processes speak through the SDK."""
-
-    def __init__(self, rig: Rig) -> None:
-        super().__init__("aws")
-        rig.reset()
-        self.rig = rig
-        self.cloud = cast("MemoryCloud", Wired(rig))
 
 
 @pytest.fixture(scope="module", params=WIRED)

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 from rehearsal import Rehearsal, rule
-from test_lists_that_lag import MEMORY, WIRED, Stand
+from stands import MEMORY, WIRED, Stand
 
 from benchmarks.processes import LAUNCH as LAUNCHES
 from hcloud.errors import HcloudError

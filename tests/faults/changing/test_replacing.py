@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 from rehearsal import Crashed, Rehearsal, crashing
-from test_lists_that_lag import MEMORY, WIRED, Stand
+from stands import MEMORY, WIRED, Stand
 
 from hcloud.fake.ledger import Rented
 from hcloud.live.applying.apply import apply
