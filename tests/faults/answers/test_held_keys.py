@@ -129,7 +129,7 @@ def google() -> Iterator[GoogleRig]:
 
 
 def test_R8_machines_that_google_tells_as_another_type_are_not_ordered_in_every_zone(google: GoogleRig) -> None:
-    from test_over_the_wire import OverTheWire
+    from stands import OverTheWire
 
     r = OverTheWire(google)
 
