@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
+from typing import get_type_hints
 
 from hcloud.catalog.book import PriceBook, TypeKey
 from hcloud.catalog.intake import PriceSource
 from hcloud.catalog.shapes import family_in
 from hcloud.catalog.table import COLUMNS, read_table, write_table
 from hcloud.errors import HcloudError, InputError
-from hcloud.model.catalog import OfferKey, Payment, Provider, PurchaseOption, QuarantinedPrice, SustainedUse
+from hcloud.model.catalog import OfferKey, Provider, QuarantinedPrice, SustainedUse
 from hcloud.model.checked import check_version
 from hcloud.model.json_text import parsed, written
 from hcloud.units import parse_decimal, plain
@@ -24,9 +25,8 @@ from hcloud.whole_files import SHOWN, sync_directory, whole_file
 DIRECTORY_VARIABLE = "HYC_PRICES"
 FORMAT_VERSION = "1.0"
 TABLE, META, PREVIOUS = "prices.csv", "prices.json", ".previous"
-_KEY_FIELDS = (
-    "provider", "region", "instance_type", "option", "term_years", "payment", "os", "tenancy", "zone",
-)  # fmt: skip
+_KEY: Mapping[str, Callable[[str], object]] = get_type_hints(OfferKey)
+"""How each part of a key is read from its text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +138,7 @@ def _wanted(key: OfferKey, choice: Choice) -> bool:
 
 def _quarantine_row(refused: QuarantinedPrice) -> dict[str, str]:
     row = {"row": refused.row, "reason": refused.reason}
-    return row if refused.key is None else row | {name: str(getattr(refused.key, name)) for name in _KEY_FIELDS}
+    return row if refused.key is None else row | {name: str(getattr(refused.key, name)) for name in _KEY}
 
 
 def _read_meta(path: Path) -> Mapping[str, object]:
@@ -169,16 +169,6 @@ def _sustained(meta: Mapping[str, object]) -> dict[TypeKey, SustainedUse]:
 
 def _key(row: Mapping[str, str]) -> OfferKey:
     try:
-        return OfferKey(
-            Provider(row["provider"]),
-            row["region"],
-            row["instance_type"],
-            PurchaseOption(row["option"]),
-            int(row["term_years"]),
-            Payment(row["payment"]),
-            row["os"],
-            row["tenancy"],
-            row["zone"],
-        )
+        return OfferKey(*(read(row[name]) for name, read in _KEY.items()))  # type: ignore[arg-type]  # each by its type
     except (KeyError, ValueError) as error:
         raise InputError(f"the stored quarantine list is damaged: {error}", hint="import the prices again") from error
