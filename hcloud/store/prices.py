@@ -13,7 +13,6 @@ from typing import get_type_hints
 
 from hcloud.catalog.book import PriceBook, TypeKey
 from hcloud.catalog.intake import PriceSource
-from hcloud.catalog.shapes import family_in
 from hcloud.catalog.table import COLUMNS, read_table, write_table
 from hcloud.errors import HcloudError, InputError
 from hcloud.model.catalog import OfferKey, Provider, QuarantinedPrice, SustainedUse
@@ -35,7 +34,6 @@ class Choice:
 
     providers: Collection[Provider] | None = None
     regions: Collection[str] | None = None
-    families: Collection[str] | None = None
     instance_type: str | None = None
 
 
@@ -74,9 +72,9 @@ class PriceStore:
         book = read_table(text, PriceSource(str(self.table), date.min))
         damaged = (replace(q, row=f"{TABLE}: {q.row}") for q in book.quarantine)
         meta = _read_meta(self.directory / META)
-        book = _restricted(replace(book, quarantine=tuple(damaged)), choice)
         refused = (q for q in _quarantine(meta) if q.key is None or _wanted(q.key, choice))
-        return PriceBook(book.types, book.offers, {}, _sustained(meta), book.quarantine + tuple(refused))
+        offers = {k: o for k, o in book.offers.items() if _wanted(k, choice)}
+        return PriceBook(book.types, offers, {}, _sustained(meta), (*damaged, *refused))
 
     def save(self, book: PriceBook, note: Mapping[str, str]) -> None:
         """Replace the stored prices. A reader sees the old files or the new ones, never half of one; the old ones stay
@@ -118,14 +116,6 @@ def _chosen(lines: Iterable[str], choice: Choice) -> Iterable[str]:
     inside = "" if choice.instance_type is None else f",{choice.instance_type},"
     header = ",".join(COLUMNS)
     return (line for line in lines if (line.startswith(starts) and inside in line) or line.startswith(header))
-
-
-def _restricted(book: PriceBook, choice: Choice) -> PriceBook:
-    offers = {k: o for k, o in book.offers.items() if _wanted(k, choice)}
-    if choice.families is not None:
-        families = set(choice.families)
-        offers = {k: o for k, o in offers.items() if family_in(book, k) in families}
-    return PriceBook(book.types, offers, {}, {}, book.quarantine)
 
 
 def _wanted(key: OfferKey, choice: Choice) -> bool:
