@@ -90,12 +90,12 @@ class HarvestPolicy:
         return cls(**{p.key: p.value for m in stated.mechanisms for p in m.parameters})  # type: ignore[arg-type]  # checked by their keys
 
 
+_TYPES = get_type_hints(HarvestPolicy)
+
+
 def _keys(mechanism: str) -> tuple[Key, ...]:
-    types, own = (
-        get_type_hints(HarvestPolicy),
-        (f for f in fields(HarvestPolicy) if f.metadata["mechanism"] == mechanism),
-    )
-    return tuple(Key(f.name, _KINDS[types[f.name]], **f.metadata["allowed"]) for f in own)
+    own = (f for f in fields(HarvestPolicy) if f.metadata["mechanism"] == mechanism)
+    return tuple(Key(f.name, _KINDS[_TYPES[f.name]], **f.metadata["allowed"]) for f in own)
 
 
 MECHANISMS: Mapping[str, tuple[str, tuple[Key, ...]]] = {m: (rule, _keys(m)) for m, rule in _RULES.items()}
