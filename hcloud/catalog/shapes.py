@@ -34,16 +34,6 @@ def family_in(book: PriceBook, key: OfferKey) -> str:
     return machine.family if machine is not None else family_of(key.provider, key.instance_type)
 
 
-def units_of(provider: Provider, name: str, vcpus: Decimal) -> Decimal:
-    """The size-flexibility weight, as the cloud publishes it, elsewhere the vCPUs."""
-    return CLOUDS[provider].names.units(name, vcpus)
-
-
-def category_of(provider: Provider, name: str) -> str:
-    """``general``, ``compute``, ``memory``, ``storage``, ``accelerated`` or one of ``UNSTEADY``, judged by the name."""
-    return CLOUDS[provider].names.category(name)
-
-
 def is_of_shape(one: InstanceType, other: InstanceType) -> bool:
     """Whether two types are sizes of one shape: family, processor, and GiB and GPUs per vCPU."""
     same = (one.family, one.arch, one.category) == (other.family, other.arch, other.category)
@@ -60,12 +50,13 @@ def named_type(provider: Provider, name: str, vcpus: Decimal, memory_gib: Decima
     """A shape whose family, units and category follow from its name; raises ValueError for impossible sizes."""
     if not (vcpus.is_finite() and memory_gib.is_finite() and 0 < vcpus <= 100_000 and 0 < memory_gib <= 10_000_000):
         raise ValueError(f"{vcpus} vCPUs with {memory_gib} GiB is no machine")
+    names = CLOUDS[provider].names
     return InstanceType(
         provider=provider,
         name=name,
-        family=family_of(provider, name),
+        family=names.family(name),
         vcpus=vcpus,
         memory_gib=memory_gib,
-        units=units_of(provider, name, vcpus),
-        category=category_of(provider, name),
+        units=names.units(name, vcpus),
+        category=names.category(name),
     )

@@ -13,10 +13,11 @@ import csv
 import difflib
 import io
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import date
 from decimal import Decimal
 from functools import lru_cache
+from operator import attrgetter
 from typing import TypeVar
 
 from hcloud.catalog.book import PriceBook
@@ -33,6 +34,8 @@ REQUIRED = (
 _SHAPE_COLUMNS = ("vcpus", "memory_gib", "family", "units", "arch", "category", "gpus", "current")
 OPTIONAL = (*_SHAPE_COLUMNS, "zone", "remaining", "derived")
 COLUMNS = REQUIRED + OPTIONAL
+key_order: Callable[[OfferKey], tuple[str | int, ...]] = attrgetter(*(f.name for f in fields(OfferKey)))
+"""A key as the tuple it is sorted by."""
 
 Cells = Mapping[str, str]
 T = TypeVar("T")
@@ -50,12 +53,6 @@ def write_table(book: PriceBook) -> str:
 def in_order(book: PriceBook) -> list[Offer]:
     """The offers by key. Sorting plain tuples is several times faster than comparing the keys themselves."""
     return sorted(book.offers.values(), key=lambda o: key_order(o.key))
-
-
-def key_order(key: OfferKey) -> tuple[str | int, ...]:
-    """A key as the tuple it is sorted by."""
-    place = (key.provider, key.region, key.instance_type)
-    return (*place, key.option, key.term_years, key.payment, key.os, key.tenancy, key.zone)
 
 
 def offer_cells(offer: Offer, machine: InstanceType | None) -> tuple[str, ...]:

@@ -64,20 +64,6 @@ class FakeBill:
         """All of it."""
         return sum(self.lines.values(), NOTHING)
 
-    def by_resource(self) -> dict[str, Decimal]:
-        """The sums by machine and purchase; of a name that was given again the machines together."""
-        found: defaultdict[str, Decimal] = defaultdict(lambda: NOTHING)
-        for (resource, _), dollars in self.lines.items():
-            found[resource.partition("#")[0]] += dollars
-        return dict(found)
-
-    def by_day(self) -> dict[int, Decimal]:
-        """The sums by day."""
-        found: defaultdict[int, Decimal] = defaultdict(lambda: NOTHING)
-        for (_, day), dollars in self.lines.items():
-            found[day] += dollars
-        return dict(found)
-
 
 @dataclass(slots=True)
 class _Left:

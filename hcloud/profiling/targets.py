@@ -14,7 +14,6 @@ import ssl
 import subprocess
 import time
 from dataclasses import dataclass, field
-from pathlib import Path
 from urllib.parse import SplitResult, urlencode, urlsplit
 
 from hcloud.at_once import in_parallel
@@ -38,7 +37,6 @@ class Measuring:
     rate: float = 50.0
     seconds: float = 4.0
     patience: float = 10.0
-    directory: Path | None = None
 
 
 class ProbeError(HcloudError):
@@ -59,7 +57,6 @@ def _by_command(target: ServiceTarget, how: Measuring) -> float:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            cwd=how.directory,
             start_new_session=True,
         )
     except (OSError, ValueError) as error:

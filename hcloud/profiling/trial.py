@@ -161,16 +161,11 @@ class Trial:
             return self._performance(self.bench.measure(min(patience, self.clock.patience())))
         except OutOfTimeError:
             raise
-        except TooSlowError as error:
-            if self.clock.left <= 0:
-                raise OutOfTimeError(str(error)) from error
-            self.bench.close()
-            return calm / TOO_SLOW
         except TrialError as error:
             if self.clock.left <= 0:
                 raise OutOfTimeError(str(error)) from error
             self.bench.close()
-            return 0.0
+            return calm / TOO_SLOW if isinstance(error, TooSlowError) else 0.0
 
     def _performance(self, reading: BenchReading) -> float:
         if self.mode is IsolationMode.TOGETHER and reading.cpu_cost:

@@ -74,14 +74,15 @@ def check_target(path: Path) -> None:
     check_replaced(path, "a plan", lambda head: b'"format_version"' in head[:200], ".json", hint=shown)
 
 
-def save_plan(plan: Plan, path: Path) -> None:
-    """Write a plan file next to its final name, then rename: a crash leaves the old file or the new one, never half.
+def save_plan(made: Plan | ChangeSet, path: Path) -> None:
+    """Write a plan, or changes alone, next to its final name, then rename: a crash leaves the old file or the new one,
+    never half.
 
     Raises InputError as :func:`check_target` does.
     """
     check_target(path)
-    text = written(plan_document(plan), indent=2) + "\n"
-    write_whole(path, [text])
+    document = plan_document(made) if isinstance(made, Plan) else changes_document(made)
+    write_whole(path, [written(document, indent=2) + "\n"])
 
 
 def changes_document(changes: ChangeSet) -> Mapping[str, object]:
@@ -98,13 +99,6 @@ def changes_schema() -> Mapping[str, object]:
     schema["properties"] = {**head, **schema["properties"]}
     schema["required"] = [*head, *schema["required"]]
     return {"$schema": DIALECT, "title": "hcloud plan --cloud", **schema}
-
-
-def save_changes(changes: ChangeSet, path: Path) -> None:
-    """Write changes alone to a file, whole or not at all; raises InputError as :func:`check_target` does."""
-    check_target(path)
-    text = written(changes_document(changes), indent=2) + "\n"
-    write_whole(path, [text])
 
 
 def load_changes(path: Path) -> ChangeSet:

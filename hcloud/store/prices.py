@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
+from typing import get_type_hints
 
 from hcloud.catalog.book import PriceBook, TypeKey
 from hcloud.catalog.intake import PriceSource
-from hcloud.catalog.shapes import family_in
 from hcloud.catalog.table import COLUMNS, read_table, write_table
 from hcloud.errors import HcloudError, InputError
-from hcloud.model.catalog import OfferKey, Payment, Provider, PurchaseOption, QuarantinedPrice, SustainedUse
+from hcloud.model.catalog import OfferKey, Provider, QuarantinedPrice, SustainedUse
 from hcloud.model.checked import check_version
 from hcloud.model.json_text import parsed, written
 from hcloud.units import parse_decimal, plain
@@ -24,9 +24,8 @@ from hcloud.whole_files import SHOWN, sync_directory, whole_file
 DIRECTORY_VARIABLE = "HYC_PRICES"
 FORMAT_VERSION = "1.0"
 TABLE, META, PREVIOUS = "prices.csv", "prices.json", ".previous"
-_KEY_FIELDS = (
-    "provider", "region", "instance_type", "option", "term_years", "payment", "os", "tenancy", "zone",
-)  # fmt: skip
+_KEY: Mapping[str, Callable[[str], object]] = get_type_hints(OfferKey)
+"""How each part of a key is read from its text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +34,6 @@ class Choice:
 
     providers: Collection[Provider] | None = None
     regions: Collection[str] | None = None
-    families: Collection[str] | None = None
     instance_type: str | None = None
 
 
@@ -74,9 +72,9 @@ class PriceStore:
         book = read_table(text, PriceSource(str(self.table), date.min))
         damaged = (replace(q, row=f"{TABLE}: {q.row}") for q in book.quarantine)
         meta = _read_meta(self.directory / META)
-        book = _restricted(replace(book, quarantine=tuple(damaged)), choice)
         refused = (q for q in _quarantine(meta) if q.key is None or _wanted(q.key, choice))
-        return PriceBook(book.types, book.offers, {}, _sustained(meta), book.quarantine + tuple(refused))
+        offers = {k: o for k, o in book.offers.items() if _wanted(k, choice)}
+        return PriceBook(book.types, offers, {}, _sustained(meta), (*damaged, *refused))
 
     def save(self, book: PriceBook, note: Mapping[str, str]) -> None:
         """Replace the stored prices. A reader sees the old files or the new ones, never half of one; the old ones stay
@@ -120,14 +118,6 @@ def _chosen(lines: Iterable[str], choice: Choice) -> Iterable[str]:
     return (line for line in lines if (line.startswith(starts) and inside in line) or line.startswith(header))
 
 
-def _restricted(book: PriceBook, choice: Choice) -> PriceBook:
-    offers = {k: o for k, o in book.offers.items() if _wanted(k, choice)}
-    if choice.families is not None:
-        families = set(choice.families)
-        offers = {k: o for k, o in offers.items() if family_in(book, k) in families}
-    return PriceBook(book.types, offers, {}, {}, book.quarantine)
-
-
 def _wanted(key: OfferKey, choice: Choice) -> bool:
     return (
         (choice.providers is None or key.provider in choice.providers)
@@ -138,7 +128,7 @@ def _wanted(key: OfferKey, choice: Choice) -> bool:
 
 def _quarantine_row(refused: QuarantinedPrice) -> dict[str, str]:
     row = {"row": refused.row, "reason": refused.reason}
-    return row if refused.key is None else row | {name: str(getattr(refused.key, name)) for name in _KEY_FIELDS}
+    return row if refused.key is None else row | {name: str(getattr(refused.key, name)) for name in _KEY}
 
 
 def _read_meta(path: Path) -> Mapping[str, object]:
@@ -169,16 +159,6 @@ def _sustained(meta: Mapping[str, object]) -> dict[TypeKey, SustainedUse]:
 
 def _key(row: Mapping[str, str]) -> OfferKey:
     try:
-        return OfferKey(
-            Provider(row["provider"]),
-            row["region"],
-            row["instance_type"],
-            PurchaseOption(row["option"]),
-            int(row["term_years"]),
-            Payment(row["payment"]),
-            row["os"],
-            row["tenancy"],
-            row["zone"],
-        )
+        return OfferKey(*(read(row[name]) for name, read in _KEY.items()))  # type: ignore[arg-type]  # each by its type
     except (KeyError, ValueError) as error:
         raise InputError(f"the stored quarantine list is damaged: {error}", hint="import the prices again") from error

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from renting import Renting, opened, spot_notice
+from renting import Renting, billed_by, opened, spot_notice
 
 from hcloud.fake.server import Received, control
 from hcloud.model.report import Charge, ChargeCategory, CommitmentStatus
@@ -101,8 +101,8 @@ def test_a_month_is_charged_as_the_cloud_itself_bills_it(renting: Renting) -> No
         report = renting.report(span)
         found, billed = report.charges, renting.bill(report.period)
         assert cents(sum((c.costs.billed for c in found), Decimal(0))) == cents(billed.total)
-        assert sums(found, "resource") == in_cents(billed.by_resource())
-        assert sums(found, "day") == in_cents(billed.by_day())
+        assert sums(found, "resource") == in_cents(billed_by(billed, "resource"))
+        assert sums(found, "day") == in_cents(billed_by(billed, "day"))
     assert billed.total > 100
     adds_up(renting, report)
     assert any(c.status is CommitmentStatus.UNUSED for c in found), "there is something to see"
@@ -143,7 +143,7 @@ def test_what_nobody_saw_end_is_charged_until_it_was_missed_and_said_to_be(renti
     [usage] = [u for u in renting.store.rentals().usages() if u.resource == first]
     assert (usage.end, usage.end_is_told) == (gone if told else gone + int(days * DAY), told)
     report = renting.report(RequestedPeriod(date(2026, 11, 29)))
-    billed = renting.bill(report.period).by_resource()[first]
+    billed = billed_by(renting.bill(report.period), "resource")[first]
     charged = sum((c.costs.billed for c in report.charges if c.resource == first), Decimal(0))
     unseen = 0 if told else days * 24
     assert cents(charged - billed) == cents(renting.hourly(renting.kind.types[0]) * unseen)

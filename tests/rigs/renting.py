@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
@@ -114,6 +115,14 @@ KINDS = {
         ),
     ),
 }  # fmt: skip
+
+
+def billed_by(billed: FakeBill, what: str) -> dict[Any, Decimal]:
+    """The sums of a fake's bill by day or by resource: of a name that was given again the machines together."""
+    found: defaultdict[Any, Decimal] = defaultdict(Decimal)
+    for (resource, day), dollars in billed.lines.items():
+        found[day if what == "day" else resource.partition("#")[0]] += dollars
+    return dict(found)
 
 
 class Died(BaseException):

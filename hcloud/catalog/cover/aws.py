@@ -6,13 +6,20 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 from hcloud.catalog.book import PriceBook
-from hcloud.catalog.cover.steps import ONE, CoverLayout, RanOffer, UsageRow, draw_by_discount, plan_rate, whole_row
+from hcloud.catalog.cover.steps import (
+    ONE,
+    CoverLayout,
+    Numbered,
+    Owned,
+    RanOffer,
+    UsageRow,
+    draw_by_discount,
+    plan_rate,
+    whole_row,
+)
 from hcloud.catalog.flexibility import covers_all_sizes
 from hcloud.model.catalog import Provider, PurchaseOption
 from hcloud.model.usage import CommitmentTerm
-
-Numbered = Sequence[tuple[int, UsageRow]]
-Owned = Sequence[tuple[int, CommitmentTerm]]
 
 PROVIDER = Provider.AWS
 
@@ -29,16 +36,13 @@ def rows(
     return [whole_row(index, slot, book) for index, slot in slots]
 
 
-def layout(all_rows: Sequence[UsageRow], commitments: Sequence[CommitmentTerm], book: PriceBook) -> CoverLayout:
-    """Pools and draws of the AWS commitments, in AWS' order; raises EvidenceError for a missing savings-plan rate.
+def cover(result: CoverLayout, bought: Owned, own: Numbered, book: PriceBook) -> None:
+    """Append the pools and draws for AWS, in its order; raises EvidenceError for a missing savings-plan rate.
 
     Sources: EC2 User Guide "How Reserved Instance discounts are applied" (zonal by exact attributes; regional from
     the smallest to the largest size by normalisation factor) and Savings Plans User Guide "Understanding how Savings
     Plans apply" (after reserved instances; EC2-instance before compute plans; plans of one kind together).
     """
-    own = [(i, r) for i, r in enumerate(all_rows) if r.key.provider is Provider.AWS]
-    bought = [(i, c) for i, c in enumerate(commitments) if c.offer.key.provider is Provider.AWS]
-    result = CoverLayout()
     reserved = [(i, c) for i, c in bought if c.offer.key.option in _RESERVED]
     for index, commitment in (x for x in reserved if x[1].scope_zone):
         _cover_same(result, index, commitment, own)
@@ -46,7 +50,6 @@ def layout(all_rows: Sequence[UsageRow], commitments: Sequence[CommitmentTerm], 
         _cover_region(result, index, commitment, own, book)
     for option in (PurchaseOption.INSTANCE_SAVINGS_PLAN, PurchaseOption.COMPUTE_SAVINGS_PLAN):
         _cover_spend(result, [x for x in bought if x[1].offer.key.option is option], own, book)
-    return result
 
 
 def _cover_same(layout_: CoverLayout, index: int, commitment: CommitmentTerm, own: Numbered) -> None:

@@ -11,6 +11,8 @@ from hcloud.catalog.cover.steps import (
     ONE,
     CoveredResource,
     CoverLayout,
+    Numbered,
+    Owned,
     RanOffer,
     UsageRow,
     draw_by_discount,
@@ -41,20 +43,13 @@ def rows(slots: Sequence[tuple[int, RanOffer]], book: PriceBook, *, split: bool)
     return found
 
 
-def layout(all_rows: Sequence[UsageRow], commitments: Sequence[CommitmentTerm], book: PriceBook) -> CoverLayout:
-    """Pools and draws of the Azure commitments; raises EvidenceError for a missing savings-plan rate.
+def cover(result: CoverLayout, bought: Owned, own: Numbered, book: PriceBook) -> None:
+    """Append the pools and draws of the Azure commitments; raises EvidenceError for a missing savings-plan rate.
 
     Azure gives a reservation to whichever machine comes first; usage by the hour does not know, so the smallest size
     goes first as with AWS. Sources: Microsoft Learn "Virtual machine size flexibility with Reserved VM Instances" and
     "How saving plan discount is applied" (reservations first, then the greatest discount; unused hours are lost).
     """
-    own = [
-        (i, r)
-        for i, r in enumerate(all_rows)
-        if r.key.provider is Provider.AZURE and r.resource is CoveredResource.INSTANCE
-    ]
-    bought = [(i, c) for i, c in enumerate(commitments) if c.offer.key.provider is Provider.AZURE]
-    result = CoverLayout()
     for index, commitment in bought:
         if commitment.offer.key.option is PurchaseOption.RESERVATION:
             _cover_group(result, index, commitment, own, book)
@@ -63,12 +58,9 @@ def layout(all_rows: Sequence[UsageRow], commitments: Sequence[CommitmentTerm], 
         families = families_in_plan(Provider.AZURE, PurchaseOption.SAVINGS_PLAN, book)
         eligible = [(i, r) for i, r in own if r.shape.family in families]
         draw_by_discount(result, plans, eligible, lambda plan, row: plan_rate(plan, replace(row.key, os="linux"), book))
-    return result
 
 
-def _cover_group(
-    layout_: CoverLayout, index: int, commitment: CommitmentTerm, own: Sequence[tuple[int, UsageRow]], book: PriceBook
-) -> None:
+def _cover_group(layout_: CoverLayout, index: int, commitment: CommitmentTerm, own: Numbered, book: PriceBook) -> None:
     key = commitment.offer.key
     shape = book.instance_type(key.provider, key.instance_type)
     pool = layout_.add_pool(index, commitment.count * shape.units, ONE)

@@ -13,6 +13,8 @@ from hcloud.catalog.cover.steps import (
     ONE,
     CoveredResource,
     CoverLayout,
+    Numbered,
+    Owned,
     RanOffer,
     UsageRow,
     bare_key,
@@ -78,19 +80,12 @@ def unit_prices(book: PriceBook, family: str, region: str) -> UnitPrices | None:
     return max(solved, key=lambda s: sum(t.vcpus for t, price in priced if _explains(s, t, price)), default=None)
 
 
-def layout(all_rows: Sequence[UsageRow], commitments: Sequence[CommitmentTerm], book: PriceBook) -> CoverLayout:
-    """Pools and draws of the Google commitments; raises EvidenceError for a missing price.
+def cover(result: CoverLayout, bought: Owned, own: Numbered, book: PriceBook) -> None:
+    """Append the pools and draws of the Google commitments; raises EvidenceError for a missing price.
 
     Sources: Google Cloud "Resource-based committed use discounts" (vCPUs and memory of one series in one region,
     matched apart, before flexible ones) and "Compute flexible CUDs" (dollars an hour across series and regions).
     """
-    own = [
-        (i, r)
-        for i, r in enumerate(all_rows)
-        if r.key.provider is Provider.GCP and r.resource is not CoveredResource.REST
-    ]
-    bought = [(i, c) for i, c in enumerate(commitments) if c.offer.key.provider is Provider.GCP]
-    result = CoverLayout()
     for index, commitment in bought:
         if commitment.offer.key.option is PurchaseOption.COMMITTED_USE:
             _cover_series(result, index, commitment, own, book)
@@ -103,7 +98,6 @@ def layout(all_rows: Sequence[UsageRow], commitments: Sequence[CommitmentTerm], 
         families = families_in_plan(Provider.GCP, PurchaseOption.FLEXIBLE_COMMITTED_USE, book)
         eligible = [(i, r) for i, r in own if r.shape.family in families]
         draw_by_discount(result, plans, eligible, lambda plan, row: _flexible_rate(plan, row, book))
-    return result
 
 
 def price_ratio(commitment: CommitmentTerm, book: PriceBook) -> Decimal:

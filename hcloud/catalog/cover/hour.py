@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 from hcloud.catalog.book import PriceBook
 from hcloud.catalog.cover import aws, azure, google
-from hcloud.catalog.cover.steps import CoverLayout, RanOffer, UsageRow
+from hcloud.catalog.cover.steps import CoveredResource, CoverLayout, RanOffer, UsageRow
 from hcloud.model.catalog import Provider
 from hcloud.model.usage import CommitmentTerm
 
@@ -24,6 +24,8 @@ def rows_of(slots: Sequence[RanOffer], committed: Collection[Provider], book: Pr
 def layout_of(rows: Sequence[UsageRow], commitments: Sequence[CommitmentTerm], book: PriceBook) -> CoverLayout:
     """Pools and draws of these commitments, whose places in the sequence the pools bear."""
     result = CoverLayout()
-    for provider in _PROVIDERS:
-        result.extend(provider.layout(rows, commitments, book))
+    for p in _PROVIDERS:
+        bought = [(i, c) for i, c in enumerate(commitments) if c.offer.key.provider is p.PROVIDER]
+        coverable = (x for x in enumerate(rows) if x[1].resource is not CoveredResource.REST)
+        p.cover(result, bought, [(i, r) for i, r in coverable if r.key.provider is p.PROVIDER], book)
     return result

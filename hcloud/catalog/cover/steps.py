@@ -55,6 +55,11 @@ class UsageRow:
     sustained: SustainedUse | None = None
 
 
+Numbered = Sequence[tuple[int, UsageRow]]
+Owned = Sequence[tuple[int, CommitmentTerm]]
+"""Rows, and commitments, with their places in the whole."""
+
+
 class CommitmentPool(NamedTuple):
     """What a commitment gives each hour: ``capacity`` in units, GiB or dollars; ``value`` weighs a unit of it against
     the commitment's other pools when utilisation is computed."""
@@ -124,12 +129,6 @@ class CoverLayout:
             found.append(CoveredAmount(number, index, taken, before - room[number]))
         return found, room
 
-    def extend(self, other: CoverLayout) -> None:
-        """Append another layout's pools and steps behind these."""
-        offset = len(self.pools)
-        self.pools.extend(other.pools)
-        self.steps.extend(PoolDraw(s.pool + offset, s.row, s.weight) for s in other.steps)
-
 
 def whole_row(index: int, slot: RanOffer, book: PriceBook) -> UsageRow:
     """The row of usage that is matched by the instance; raises EvidenceError for an unknown price or type."""
@@ -169,8 +168,8 @@ def families_in_plan(provider: Provider, option: PurchaseOption, book: PriceBook
 
 def draw_by_discount(
     layout: CoverLayout,
-    plans: Sequence[tuple[int, CommitmentTerm]],
-    rows: Sequence[tuple[int, UsageRow]],
+    plans: Owned,
+    rows: Numbered,
     rate_of: Callable[[CommitmentTerm, UsageRow], Decimal | None],
 ) -> None:
     """Append the draws of spend-based plans (pool, commitment): greatest discount first, then the lowest rate.

@@ -227,13 +227,13 @@ def _tell_bill_plan(made: BillPlan, shown: PagePrinted, out: Path | None, termin
 
 def _tell_changes(changes: ChangeSet, out: Path | None, shown: PagePrinted, terminal: Terminal) -> None:
     from hcloud.cli.deciding.page import html_of
-    from hcloud.store.plan_file import changes_document, changes_schema, save_changes
+    from hcloud.store.plan_file import changes_document, changes_schema, save_plan
     from hcloud.views.document import stored_content
     from hcloud.views.escaped import markdown_document
     from hcloud.views.live.change import changes_markdown, show_changes
 
     if out is not None:
-        save_changes(changes, out)
+        save_plan(changes, out)
         terminal.note(f"changes written to {out}")
     shown.tell(
         terminal,

@@ -224,16 +224,6 @@ class FakeAzure(Estate):
         price = found.hourly if found else Decimal(0)
         return self.price(price) * (SPOT_FACTOR if machine.spot else 1)
 
-    def unattached(self) -> tuple[str, ...]:
-        """The ids of interfaces and disks that belong to no machine: what somebody forgot to remove."""
-        with self.ledger.held():
-            self.settle()
-            interfaces = [r for r in self.of_kind(INTERFACES) if not branch(r.properties, "virtualMachine")]
-            disks = [
-                r for r in self.resources.values() if r.kind.endswith("/disks") and not r.document.get("managedBy")
-            ]
-            return tuple(sorted(r.id for r in (*interfaces, *disks)))
-
     def _machine(self, short_id: str) -> AzureResource:
         found = [m for m in self.of_kind(MACHINES) if m.short_id == short_id]
         if not found:

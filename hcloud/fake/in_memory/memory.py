@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -54,22 +55,16 @@ class MemoryCloud:
         semantics: str = USUAL_PROVIDER,
         plan: FaultPlan | None = None,
         clock: FakeClock | None = None,
-        principal: str = "",
     ) -> None:
         self.world = MemoryWorld(semantics, plan, clock)
-        self.principal = principal
+        self.principal = ""
         self._scope: Scope | None = None
-
-    @classmethod
-    def of(cls, ground: MemoryWorld, principal: str = "") -> MemoryCloud:
-        """The same world seen by somebody."""
-        found = cls.__new__(cls)
-        found.world, found.principal, found._scope = ground, principal, None
-        return found
 
     def as_principal(self, name: str) -> MemoryCloud:
         """The same world with another credential."""
-        return MemoryCloud.of(self.world, name)
+        found = copy(self)
+        found.principal, found._scope = name, None
+        return found
 
     @property
     def name(self) -> str:

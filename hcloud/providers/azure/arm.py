@@ -13,6 +13,7 @@ from typing import Any
 from azure.core.exceptions import AzureError, ClientAuthenticationError, DecodeError, HttpResponseError
 from azure.core.pipeline import policies
 from azure.core.pipeline.transport import RequestsTransport
+from azure.core.polling import NoPolling
 from azure.core.rest import HttpRequest
 from azure.mgmt.core import ARMPipelineClient
 from azure.mgmt.core.policies import ARMChallengeAuthenticationPolicy
@@ -273,24 +274,12 @@ def _body(response: Any) -> str:
         return "?"  # a body that cannot be read is no JSON
 
 
-class _Accepted:
-    """Stands where the SDK expects a way of polling, and takes the first answer for the last."""
-
-    def initialize(self, _client: object, initial_response: object, _callback: object) -> None:
-        """Keep the first answer."""
-        self._first = initial_response
-
-    def finished(self) -> bool:
-        """Nothing is left to wait for."""
-        return True
-
-    def status(self) -> str:
-        """The same in the SDK's word."""
-        return "Succeeded"
+class _Accepted(NoPolling):  # type: ignore[misc]
+    """Stands where the SDK expects a way of polling, and takes the first answer, as it came, for the last."""
 
     def resource(self) -> object:
         """The first answer."""
-        return self._first
+        return self._initial_response
 
 
 class _OwnHost(policies.SansIOHTTPPolicy):  # type: ignore[misc]

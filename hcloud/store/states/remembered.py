@@ -106,7 +106,7 @@ class PlacedStore:
         self._crash = crash
         self._basis = JournalBasis("", 0)
         self._mutex = threading.RLock()
-        self._journal = PlacedJournal(place, self._read_basis, lock.check, crash)
+        self._journal = PlacedJournal(place, lambda: self._basis, lock.check, crash)
         self._rentals = Rentals(place)
         self._encoder = StateEncoder()
         self._read_last: tuple[Stored, bytes] | None = None
@@ -311,9 +311,6 @@ class PlacedStore:
         self._place.remove(JOURNAL)
         self._journal.reopen()
         return None
-
-    def _read_basis(self) -> JournalBasis:
-        return self._basis
 
     def _salvage(self, name: str) -> State | None:
         data = self._bytes(name)

@@ -80,7 +80,7 @@ def open_book(wanted: Filter = ANY, instance_type: str | None = None) -> PriceBo
         known = {t.family for (_, name), t in load_bundled().types.items() if name == instance_type}
         families = known or {family_of(p, instance_type) for p in wanted.providers or Provider}
     book = load_bundled(None, providers, regions, families, wanted.systems or None)
-    own = PriceStore.open().load(Choice(wanted.providers or tuple(Provider), regions, None, instance_type))
+    own = PriceStore.open().load(Choice(wanted.providers or tuple(Provider), regions, instance_type))
     return book if own is None else book.merged(own)
 
 

@@ -194,7 +194,7 @@ def test_prices_that_apply_refuses_are_said_when_the_plan_is_made(
 
 
 def test_a_warning_is_in_the_file_and_the_first_thing_that_is_said(capsys: pytest.CaptureFixture[str]) -> None:
-    from hcloud.store.plan_file import save_changes
+    from hcloud.store.plan_file import save_plan
     from hcloud.views.live.change import show_changes
 
     configured("aws")
@@ -202,7 +202,7 @@ def test_a_warning_is_in_the_file_and_the_first_thing_that_is_said(capsys: pytes
     with opened(load_config(), CloudSelection("fake:aws"), at) as ground:
         ground.selection = "aws"
         found = plan_live(ground, at).changes
-    save_changes(found, Path("plan.json"))
+    save_plan(found, Path("plan.json"))
     assert load_changes(Path("plan.json")).warnings == found.warnings
     show_changes(found, Terminal.open(color=False))
     assert capsys.readouterr().err.startswith("warning: apply will refuse this plan: the price of m5.large is")

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 import yaml
+from renting import billed_by
 
 from hcloud.cli.main import run
 from hcloud.fake.bill import FakeBill, bill
@@ -201,4 +202,4 @@ def test_a_month_on_a_rehearsal_is_reported_as_it_bills_it(capsys: pytest.Captur
     billed = own_bill(document)
     assert cents(Decimal(document["costs"]["billed"])) == cents(billed.total) > 100
     days = {group["keys"]["day"]: cents(Decimal(group["costs"]["billed"])) for group in document["groups"]}
-    assert days == {str(datetime.fromtimestamp(at, UTC).date()): cents(d) for at, d in billed.by_day().items()}
+    assert days == {str(datetime.fromtimestamp(at, UTC).date()): cents(d) for at, d in billed_by(billed, "day").items()}

@@ -4,12 +4,23 @@ from __future__ import annotations
 
 from contract.rig import EVERYTHING, Ability, Rig, Words
 from hcloud.fake.azure.cloud import FIRST_SUBSCRIPTION, FakeAzure
+from hcloud.fake.azure.estate import INTERFACES
+from hcloud.fake.azure.wire import branch
 from hcloud.fake.faults import FaultPlan
 from hcloud.fake.server import FakeServer
 from hcloud.model.catalog import Payment, PurchaseOption
 from hcloud.model.holdings.live import CommitmentOrder
 from hcloud.providers.azure.provider import AzureCloud
 from hcloud.providers.azure.settings import AzureSettings
+
+
+def unattached(fake: FakeAzure) -> tuple[str, ...]:
+    """The ids of interfaces and disks that belong to no machine: what somebody forgot to remove."""
+    with fake.ledger.held():
+        fake.settle()
+        interfaces = [r for r in fake.of_kind(INTERFACES) if not branch(r.properties, "virtualMachine")]
+        disks = [r for r in fake.resources.values() if r.kind.endswith("/disks") and not r.document.get("managedBy")]
+        return tuple(sorted(r.id for r in (*interfaces, *disks)))
 
 
 class AzureRig(Rig):

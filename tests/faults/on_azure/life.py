@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contract.rig import order
-from contract.rigs.azure import AzureRig
+from contract.rigs.azure import AzureRig, unattached
 
 from hcloud.fake.clock import FakeClock
 
@@ -35,4 +35,4 @@ def launched(rig: AzureRig, **changes: object) -> list[str]:
 
 
 def nothing_is_left(rig: AzureRig) -> bool:
-    return rig.fake.unattached() == () and not any(rig.fake.ledger.extras.values())
+    return unattached(rig.fake) == () and not any(rig.fake.ledger.extras.values())

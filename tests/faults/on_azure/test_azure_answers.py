@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 from contract.rig import KEY, LINEAGE, OTHER_KEY, order
-from contract.rigs.azure import AzureRig
+from contract.rigs.azure import AzureRig, unattached
 
 from hcloud.errors import (
     CloudError,
@@ -140,7 +140,7 @@ def test_R1_whichever_request_of_a_launch_is_lost_the_same_order_settles_it(
     rig.faults({"stock": {rig.type_name: 2}})
     assert launched(rig) == ids(rig)
     assert len(ids(rig)) == 2
-    assert rig.fake.unattached() == ()
+    assert unattached(rig.fake) == ()
 
 
 @pytest.mark.parametrize(("call", "answer"), lost(DISTINCT_OF_AN_END))
@@ -152,7 +152,7 @@ def test_R1_whichever_request_of_an_end_is_lost_it_may_be_sent_again(rig: AzureR
     rig.faults({})
     rig.cloud().terminate([*first, *others[:1]])
     assert ids(rig) == others[1:]
-    assert rig.fake.unattached() == ()
+    assert unattached(rig.fake) == ()
 
 
 # F2, N7, I2, I4

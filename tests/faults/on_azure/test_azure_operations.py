@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 from contract.rig import LINEAGE, OTHER_KEY, order
-from contract.rigs.azure import AzureRig
+from contract.rigs.azure import AzureRig, unattached
 
 from hcloud.errors import (
     NoCapacityError,
@@ -98,7 +98,7 @@ def test_N6_what_a_machine_that_stands_alone_leaves_is_removed(rig: AzureRig) ->
     [ours] = rig.cloud().machines(LINEAGE)
     done = rig.cloud().terminate([ours.id])
     assert done.ending == (ours.id,)
-    assert rig.fake.unattached() == ()
+    assert unattached(rig.fake) == ()
     assert {len(rig.fake.ledger.extras[kind]) for kind in ("networkInterfaces", "disks")} == {1}
 
 
@@ -174,7 +174,7 @@ def test_E8_nothing_stays_of_the_part_that_failed(rig: AzureRig) -> None:
     found = rig.cloud().launch(order(rig, count=5))
     assert (len(found.machines), found.missing) == (2, 3)
     assert "ZonalAllocationFailed" in found.why
-    assert rig.fake.unattached() == ()
+    assert unattached(rig.fake) == ()
     assert {m.id for m in rig.cloud().machines(LINEAGE)} == {m.id for m in found.machines}
 
 

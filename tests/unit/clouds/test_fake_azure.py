@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from azure.core import MatchConditions
 from azure.core.exceptions import HttpResponseError, ResourceExistsError, ResourceNotFoundError
+from contract.rigs.azure import unattached
 
 from hcloud.fake.azure.cloud import FIRST_SUBSCRIPTION, FakeAzure
 from hcloud.fake.azure.shapes import shape, shapes
@@ -149,12 +150,12 @@ def test_N6_interface_and_disk_stay_behind_unless_they_were_to_go_along(world: W
     with pytest.raises(ResourceExistsError):
         done(nics.begin_delete(GROUP, "nic-of-vm-1", polling_interval=0))
     done(machines.begin_delete(GROUP, "vm-1", polling_interval=0))
-    assert len(world.fake.unattached()) == 2
+    assert len(unattached(world.fake)) == 2
     done(nics.begin_delete(GROUP, "nic-of-vm-1", polling_interval=0))
-    assert len(world.fake.unattached()) == 1
+    assert len(unattached(world.fake)) == 1
     make(world, "vm-2", nic="Delete", disk="Delete")
     done(machines.begin_delete(GROUP, "vm-2", polling_interval=0))
-    assert len(world.fake.unattached()) == 1
+    assert len(unattached(world.fake)) == 1
 
 
 def test_E8_a_machine_without_capacity_fails_with_HTTP_200_and_stays_as_failed(world: World) -> None:

@@ -15,9 +15,10 @@ import pytest
 
 from hcloud.catalog.book import PriceBook
 from hcloud.catalog.quote import amortised_cost, commitment_cost
-from hcloud.catalog.shapes import UNSTEADY, category_of
+from hcloud.catalog.shapes import UNSTEADY
 from hcloud.errors import InputError
 from hcloud.model.catalog import Offer, OfferKey, Payment, Provider, PurchaseOption
+from hcloud.model.clouds.known import CLOUDS
 from hcloud.readers.bundle import bundled
 from hcloud.readers.prices.shipped.aws import size_units
 from hcloud.readers.prices.shipped.bundled import load_bundled
@@ -260,7 +261,7 @@ def test_windows_is_not_offered_on_arm(book: PriceBook) -> None:
 
 def test_types_that_do_not_always_run_at_full_speed_say_so_in_the_tables_as_their_names_do(book: PriceBook) -> None:
     unsteady = {t.name: t.category for t in book.types.values() if t.category in UNSTEADY}
-    by_name = {t.name: category_of(t.provider, t.name) for t in book.types.values()}
+    by_name = {t.name: CLOUDS[t.provider].names.category(t.name) for t in book.types.values()}
     assert unsteady == {name: category for name, category in by_name.items() if category in UNSTEADY}
     assert {"m7i-flex.large", "c7i-flex.large", "t2.nano", "e2-small", "Standard_B2s_v2"} <= set(unsteady)
 

@@ -12,9 +12,10 @@ import pytest
 from hcloud.catalog.book import PriceBook
 from hcloud.catalog.checks import check_prices, checked
 from hcloud.catalog.overlay import Match, OverlayRule, apply_overlay, idle_rules
-from hcloud.catalog.shapes import category_of, family_of, guess_provider, named_type, units_of
+from hcloud.catalog.shapes import family_of, guess_provider, named_type
 from hcloud.errors import InputError
 from hcloud.model.catalog import Offer, OfferKey, Origin, Payment, Provider, PurchaseOption, QuarantinedPrice
+from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.prices import PriceWarning
 from hcloud.readers.prices.overlay import parse_overlay, read_overlay
 
@@ -198,7 +199,7 @@ def test_two_rules_of_one_name_are_refused() -> None:
 )  # fmt: skip
 def test_names_tell_family_category_and_cloud(provider: Provider, name: str, family: str, category: str) -> None:
     assert family_of(provider, name) == family
-    assert category_of(provider, name) == category
+    assert CLOUDS[provider].names.category(name) == category
     assert guess_provider(name) == provider
 
 
@@ -206,4 +207,4 @@ def test_names_tell_family_category_and_cloud(provider: Provider, name: str, fam
     ("name", "units"), [("t3.nano", "0.25"), ("m5.large", "4"), ("m5.24xlarge", "192"), ("m7i.metal-24xl", "192")]
 )
 def test_ec2_normalisation_factors(name: str, units: str) -> None:
-    assert units_of(Provider.AWS, name, D(1)) == D(units)
+    assert CLOUDS[Provider.AWS].names.units(name, D(1)) == D(units)

@@ -72,7 +72,7 @@ def test_only_the_part_asked_for_is_loaded(store: PriceStore) -> None:
     assert google is not None
     assert {k.provider for k in google.offers} == {Provider.GCP}
     assert google.quarantine == ()
-    place = store.load(Choice([Provider.AWS], ["us-east-1"], ["q7"]))
+    place = store.load(Choice([Provider.AWS], ["us-east-1"], "q7.large"))
     assert place is not None
     assert {(k.region, k.instance_type) for k in place.offers} == {("us-east-1", "q7.large")}
     region = store.load(Choice(regions=["eu-west-1"]))
