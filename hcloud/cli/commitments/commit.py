@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -197,8 +197,7 @@ def _allowing(loaded: Loaded, ages: dict[str, str | None]) -> Loaded:
         given = {name: parse_duration(text) for name, text in ages.items() if text is not None}
     except ValueError as error:
         raise UsageError(str(error)) from None
-    section = loaded.config.commitments.model_copy(update=given)
-    return replace(loaded, config=loaded.config.model_copy(update={"commitments": section}))
+    return loaded.changed(commitments=given)
 
 
 def _approval(ctx: typer.Context, digest: str | None, amount: str | None) -> Approve:

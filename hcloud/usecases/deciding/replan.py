@@ -78,9 +78,7 @@ class Replanner:
         families = tuple(sorted({shapes[name].family for name in names if name in shapes}))
         (market,) = loaded.config.markets
         market = market.model_copy(update={"families": families or market.families})
-        operation = loaded.config.operation.model_copy(update={"strategy": None, "own_fleet_jobs": 0})
-        config = loaded.config.model_copy(update={"operation": operation, "markets": (market,)})
-        return replace(loaded, config=config)
+        return loaded.changed(operation={"strategy": None, "own_fleet_jobs": 0}, markets=(market,))
 
     def _planned(self, jobs: Jobs, loaded: Loaded, now: float) -> CommitmentsAdvised:
         at = datetime.fromtimestamp(now, UTC)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -81,8 +80,7 @@ def _extent(workload: Workload) -> str:
 def _prices(loaded: Loaded, workloads: Sequence[Workload], now: datetime) -> Iterator[CheckResult]:
     """A check of each market, of GPUs that jobs ask for, of what is owned and of the overlay; the book is read once
     without the overlay."""
-    prices = loaded.config.prices.model_copy(update={"overlay": None})
-    plain = replace(loaded, config=loaded.config.model_copy(update={"prices": prices}))
+    plain = loaded.changed(prices={"overlay": None})
     books: list[PriceBook] = []
 
     def read() -> CheckResult:
