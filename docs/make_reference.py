@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from reference_calls import what_it_touches
 
 from hcloud import errors
-from hcloud.cli.examples import ENVIRONMENT, EXAMPLES
+from hcloud.cli.examples import EXAMPLES
 from hcloud.cli.root import build
 from hcloud.cli.verb_groups import VERBS
 from hcloud.readers.configuration.config import Config
@@ -33,6 +33,24 @@ CONFIGURING = f"""\
 [hcloud.schema.json](../schemas/hcloud.schema.json). A flag overrides the environment variable `HYC_<SECTION>__<KEY>`,
 the variable overrides `hcloud.yaml` (or `-f FILE`), and that overrides the user's own file. There is no variable for a
 list and none for the section `commitments`. Durations: {DURATIONS} or in words (2 years)."""
+
+ENVIRONMENT: Mapping[str, str] = {
+    "HYC_SECTION__KEY": "any key of hcloud.yaml but those of commitments, for example HYC_LIVE__CLOUD=fake",
+    "HYC_CONFIG": "the configuration, where --file names none",
+    "HYC_STATE": "the state, where --state names none",
+    "HYC_PRICES": "the folder of imported prices",
+    "HYC_ALLOW_PURCHASE": "1 opens one of the five gates before a purchase",
+    "HYC_AWS_PRICE_ENDPOINT": "where 'pricing refresh' asks, instead of Amazon's own address",
+    "HYC_AZURE_PRICE_ENDPOINT": "the same for Azure",
+    "HYC_GCP_PRICE_ENDPOINT": "the same for Google",
+    "HYC_GCP_API_KEY": "the key that Google's price interface asks for",
+    "HYC_GCP_ACCESS_TOKEN": "a token instead of that key",
+    "HYC_UNSAFE_STORE": "1 takes a bucket that ignores conditional writes, as --unsafe-store",
+    "NO_COLOR": "no colour, as --no-color",
+    "CI": "never ask",
+    "COLUMNS": "the width of tables",
+}
+"""What is read from the environment; the SDKs read AWS_*, GOOGLE_*, AZURE_* themselves."""
 
 
 class Option(NamedTuple):

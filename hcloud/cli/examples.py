@@ -88,25 +88,8 @@ EXAMPLES: Mapping[str, str] = {
 }
 """One line a verb, which tests parse; a verb without one fails a test."""
 
-ENVIRONMENT: Mapping[str, str] = {
-    "HYC_SECTION__KEY": "any key of hcloud.yaml but those of commitments, for example HYC_LIVE__CLOUD=fake",
-    "HYC_CONFIG": "the configuration, where --file names none",
-    "HYC_STATE": "the state, where --state names none",
-    "HYC_PRICES": "the folder of imported prices",
-    "HYC_ALLOW_PURCHASE": "1 opens one of the five gates before a purchase",
-    "HYC_AWS_PRICE_ENDPOINT": "where 'pricing refresh' asks, instead of Amazon's own address",
-    "HYC_AZURE_PRICE_ENDPOINT": "the same for Azure",
-    "HYC_GCP_PRICE_ENDPOINT": "the same for Google",
-    "HYC_GCP_API_KEY": "the key that Google's price interface asks for",
-    "HYC_GCP_ACCESS_TOKEN": "a token instead of that key",
-    "HYC_UNSAFE_STORE": "1 takes a bucket that ignores conditional writes, as --unsafe-store",
-    "NO_COLOR": "no colour, as --no-color",
-    "CI": "never ask",
-    "COLUMNS": "the width of tables",
-}
-"""What is read from the environment; the SDKs read AWS_*, GOOGLE_*, AZURE_* themselves."""
 SHOWN = ("HYC_SECTION__KEY", "HYC_CONFIG", "HYC_STATE", "HYC_PRICES", "HYC_ALLOW_PURCHASE", "NO_COLOR", "CI")
-"""Those that the root's help names; docs/reference/configuration.md has all."""
+"""The variables that the root's help names; docs/reference/configuration.md has all."""
 
 
 def root_epilog() -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -27,6 +27,14 @@ class CheckResult:
     message: str
     details: tuple[str, ...] = ()
     hint: str = ""
+
+
+def found(name: str, message: str, wrong: Sequence[str] = (), odd: Sequence[str] = (), hint: str = "") -> CheckResult:
+    """The outcome of a check: an error where something is wrong, a warning where something is odd; the ``hint`` is what
+    to do about either."""
+    details = *wrong, *odd
+    status = CheckStatus.ERROR if wrong else CheckStatus.WARNING if odd else CheckStatus.OK
+    return CheckResult(name, status, message, details, hint if details else "")
 
 
 def guarded(name: str, check: Callable[[], CheckResult]) -> CheckResult:

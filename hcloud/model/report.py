@@ -29,8 +29,6 @@ class MachineRental:
     end: int | None = None
     end_is_told: bool = True
     tags: dict[str, str] = field(default_factory=dict)
-    os: str = "linux"
-    tenancy: str = "shared"
 
     def seconds_within(self, start: int, end: int) -> int:
         """Seconds of it between two moments; one that runs lasts to the later of them."""

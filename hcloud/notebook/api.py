@@ -285,9 +285,8 @@ def simulate(
         seed=seed,
         profiles=folder(profiles),
     )
-    stated = configured(found, config)
-    market = as_the_journal_says(stated, flags, cloud_model, sized=pool is None)
-    loaded, first = with_flags(stated, market.flags), loads[0] if loads else None
+    market = as_the_journal_says(configured(found, config), flags, cloud_model, sized=pool is None)
+    loaded, first = market.loaded, loads[0] if loads else None
     asked = SimulationRequest(
         cloud_model, price_ratio, not unprofiled, drop_unplaceable, first, interference, market.servers_of
     )

@@ -4,7 +4,7 @@ mean."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from numbers import Integral, Real
@@ -224,7 +224,7 @@ def configured(found: Found, config: str | Path | None) -> Loaded:
     """The configuration without keywords; of demand that was read it says where that is from."""
     loaded = load_config(None if config is None else Path(config))
     if isinstance(found, DemandResult | BillResult):
-        return replace(loaded, config=loaded.config.model_copy(update={"workload": found.section}))
+        return loaded.changed(workload=found.section)
     return loaded
 
 

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from hcloud.errors import UsageError, did_you_mean
+from hcloud.units import parse_duration
 
 if TYPE_CHECKING:
     from hcloud.model.catalog import Provider
@@ -21,6 +22,14 @@ def moment(text: str | None) -> datetime:
     except ValueError:
         raise UsageError(f"--now {text}: not an ISO 8601 time, for example 2026-11-20T12:00:00Z") from None
     return given.replace(tzinfo=UTC) if given.tzinfo is None else given.astimezone(UTC)
+
+
+def seconds_named(text: str, flag: str = "") -> int:
+    """The seconds of ``28d``; UsageError for anything else, with the flag that it was given to."""
+    try:
+        return parse_duration(text)
+    except ValueError as error:
+        raise UsageError(f"{flag}: {error}" if flag else str(error)) from None
 
 
 def provider_named(name: str) -> Provider:

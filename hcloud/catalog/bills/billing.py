@@ -186,7 +186,6 @@ class Sheet:
             commitment=term.told.id if term else "",
             status=CommitmentStatus.USED if term else None,
             tags=usage.tags,
-            os=usage.os,
         )
 
     def _of_term(self, term: Term, unused: tuple[Decimal, Decimal]) -> Iterator[Charge]:

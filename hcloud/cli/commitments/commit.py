@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,8 +13,8 @@ from hcloud.cli.flags import CloudState, Configuration, WhichCloud
 from hcloud.cli.groups import CloudFlags, Printed, Told, ToldAt, Verb
 from hcloud.cli.main import session
 from hcloud.errors import ConfirmationError, UsageError
-from hcloud.units import cents, parse_duration, plain
-from hcloud.usecases.asked import moment
+from hcloud.units import cents, plain
+from hcloud.usecases.asked import moment, seconds_named
 
 if TYPE_CHECKING:
     from hcloud.live.buying.purchase import Approve
@@ -193,12 +193,7 @@ def _where(ctx: typer.Context, cloud: str | None, region: str | None, state: str
 
 def _allowing(loaded: Loaded, ages: dict[str, str | None]) -> Loaded:
     """The configuration with the ages that flags allow."""
-    try:
-        given = {name: parse_duration(text) for name, text in ages.items() if text is not None}
-    except ValueError as error:
-        raise UsageError(str(error)) from None
-    section = loaded.config.commitments.model_copy(update=given)
-    return replace(loaded, config=loaded.config.model_copy(update={"commitments": section}))
+    return loaded.changed(commitments={name: seconds_named(text) for name, text in ages.items() if text is not None})
 
 
 def _approval(ctx: typer.Context, digest: str | None, amount: str | None) -> Approve:

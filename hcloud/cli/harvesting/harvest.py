@@ -24,9 +24,9 @@ from hcloud.cli.flags import (
 from hcloud.cli.groups import MarkdownPrinted, Verb
 from hcloud.cli.main import session
 from hcloud.cli.options import draw
-from hcloud.errors import DeniedByGuardError
+from hcloud.errors import DeniedByGuardError, UsageError
 from hcloud.harvest.histories import Scaling
-from hcloud.usecases.asked import provider_named
+from hcloud.usecases.asked import provider_named, seconds_named
 from hcloud.usecases.interruptible import interruptible
 
 if TYPE_CHECKING:
@@ -170,14 +170,15 @@ def simulate(
 
     Services follow the end of their history; classes come from the time before.
     """
-    from hcloud.units import parse_duration
     from hcloud.usecases.harvesting.simulate import TaskRequest, simulate_tasks
     from hcloud.views.harvesting.documents import HarvestSimulationDocument
     from hcloud.views.harvesting.simulate import task_sections
 
     terminal = session(ctx).terminal
     systems = tuple(name.strip() for name in system.split(","))
-    every = float(parse_duration(asked.every))
+    every = float(seconds_named(asked.every, "--every"))
+    if not every:
+        raise UsageError(f"--every {asked.every}: jobs come a second apart, or more", hint="for example --every 300s")
     request = TaskRequest(
         use.request(util), jobs, asked.runs, systems, every, asked.hours, seeds, asked.mean_use, asked.scaling,
         asked.scale,

@@ -17,6 +17,7 @@ from hcloud.cli.flags import HarvestKeys, HarvestPolicyFile
 from hcloud.cli.groups import CloudFlags, Printed, StateFlags, ToldAt, Verb, nobody
 from hcloud.cli.live.operating import advise, compared_costs, work
 from hcloud.cli.main import session
+from hcloud.cli.options import kernels
 from hcloud.errors import UsageError
 
 if TYPE_CHECKING:
@@ -149,7 +150,7 @@ def run(
     quick = is_worth_compiling(jobs, where.state, where.file) if compiled is None else compiled
     with (
         where.opened(shown.at, terminal.note) as here,
-        operating(here, asked, _kernels(terminal, compiled=quick)) as operation,
+        operating(here, asked, partial(kernels, terminal, compiled=quick)) as operation,
     ):
         work(here, operation, terminal, shown)
 
@@ -180,20 +181,6 @@ def _replanned(asked: OperateRequest, window: str | None) -> OperateRequest:
 
 def _dollars(amount: float | None) -> Decimal | None:
     return None if amount is None else Decimal(str(amount))
-
-
-def _kernels(terminal: Terminal, *, compiled: bool) -> Callable[[], Any]:
-    def load() -> Any:
-        from hcloud.sim.machine_code.compiled import compiled as load_compiled
-        from hcloud.sim.machine_code.compiled import is_first_use, plain
-
-        if compiled and is_first_use():
-            terminal.note(
-                "the controller is compiled when it is first used: about a minute, once; --plain starts at once"
-            )
-        return load_compiled() if compiled else plain()
-
-    return load
 
 
 def is_worth_compiling(jobs: Path | None, state: str | None, file: Path | None) -> bool:
@@ -372,5 +359,5 @@ def _end(terminal: Terminal, where: CloudFlags, shown: ToldAt, what: str, *, wai
         return
     with where.opened(shown.at, terminal.note) as here:
         asked = OperateRequest(asked=what, probe=False)
-        with operating(here, asked, _kernels(terminal, compiled=False)) as operation:
+        with operating(here, asked, partial(kernels, terminal, compiled=False)) as operation:
             work(here, operation, terminal, shown)

@@ -234,7 +234,7 @@ class SimulationFlags:
         from hcloud.usecases.studies.clusters import refuse_beside_a_cluster
         from hcloud.usecases.studies.journal import as_the_journal_says
         from hcloud.usecases.studies.simulation import SimulationRequest, clustered, open_study
-        from hcloud.usecases.workloads.sources import Flags, with_flags
+        from hcloud.usecases.workloads.sources import Flags
 
         flags = Flags(
             workload=workload,
@@ -249,15 +249,13 @@ class SimulationFlags:
             seed=self.seed,
             profiles=self.profiles,
         )
-        loaded = load_config(self.file)
-        found = as_the_journal_says(loaded, flags, self.cloud, sized=self.pool is None)
+        found = as_the_journal_says(load_config(self.file), flags, self.cloud, sized=self.pool is None)
         asked = SimulationRequest(
             self.cloud, self.price_ratio, not self.unprofiled, self.drop_unplaceable, load, self._felt, found.servers_of
         )
-        loaded = with_flags(loaded, found.flags)
-        if (name := clustered(loaded)) is not None:
+        if (name := clustered(found.loaded)) is not None:
             refuse_beside_a_cluster(name, self._given)
-        study = open_study(loaded, asked, at.date())
+        study = open_study(found.loaded, asked, at.date())
         return replace(study, notes=(*study.notes, *found.notes))
 
     @property

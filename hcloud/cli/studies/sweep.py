@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -35,9 +34,7 @@ from hcloud.usecases.asked import provider_named
 from hcloud.usecases.interruptible import interruptible
 
 if TYPE_CHECKING:
-    from hcloud.readers.configuration.config import Loaded
     from hcloud.sim.outcomes.comparison import Sweep
-    from hcloud.usecases.workloads.sources import Flags
 
 EPILOG = (
     "Keys: MECHANISM.KEY and MECHANISM.rule of a strategy, mapping=P1..P8, cloud.SECTION.KEY, cloud.spin_up=x2, "
@@ -126,15 +123,15 @@ def sweep(
     names = tuple(name.strip() for name in (strategy or "").split(",") if name.strip())
     placed = tuple(name for names in placement or () for name in names.split(","))
     waits = tuple(name for names in admission or () for name in names.split(","))
-    loaded, sized = load_config(file), not any(axis.startswith("pool=") for axis in vary or ())
-    found = as_the_journal_says(loaded, flags, cloud, sized=sized)
+    sized = not any(axis.startswith("pool=") for axis in vary or ())
+    found = as_the_journal_says(load_config(file), flags, cloud, sized=sized)
     felt = interference == "on"
     asked = SimulationRequest(cloud, drop_unplaceable=drop_unplaceable, interference=felt, servers_of=found.servers_of)
     for note in found.notes:
         terminal.note(note)
     seen = tuple(name for names in watching or () for name in names.split(","))
     request = SweepRequest(tuple(vary or ()), names, placed, seeds, asked, waits, seen)
-    prepared = prepare(_with_flags(loaded, found.flags), at, request)
+    prepared = prepare(found.loaded, at, request)
     where = SweepEngine(engine, workers, scheduler).fitted(prepared.grid.runs)
     tell_first_use(terminal)
     with terminal.progress("sweeping", len(prepared.grid)) as advance:
@@ -149,15 +146,3 @@ def sweep(
         write_shown(csv, view.sweep_csv(done))
     draw(picture, terminal, lambda: view.sweep_picture(done))
     shown.tell_result(terminal, done, SweepDocument.of, view.show_sweep)
-
-
-def _with_flags(loaded: Loaded, flags: Flags) -> Loaded:
-    """The configuration under the flags; no market is named unless one of them does so."""
-    from hcloud.readers.configuration.config import parse_config
-    from hcloud.usecases.workloads.sources import with_flags
-
-    changed = with_flags(loaded, flags)
-    if "markets" in loaded.config.model_fields_set or flags.providers or flags.regions or flags.families:
-        return changed
-    document = changed.config.model_dump(mode="json", exclude_unset=True, exclude={"markets"})
-    return replace(changed, config=parse_config(document, "command line"))

@@ -11,8 +11,7 @@ import typer
 from hcloud.cli.flags import CloudState, Configuration, Now
 from hcloud.cli.groups import CloudFlags, Verb
 from hcloud.cli.main import session
-from hcloud.errors import UsageError
-from hcloud.usecases.asked import moment
+from hcloud.usecases.asked import moment, seconds_named
 
 app = Verb("Fake clouds on this machine for rehearsals, with a ledger of their own and faults on demand.")
 
@@ -62,13 +61,9 @@ def wait(
     now: Now = None,
 ) -> None:
     """Let time pass on --cloud fake: its machines keep running, so that reports have a period."""
-    from hcloud.units import parse_duration
     from hcloud.usecases.tools.fake import wait as pass_time
 
-    try:
-        seconds = parse_duration(duration)
-    except ValueError as error:
-        raise UsageError(str(error)) from None
+    seconds = seconds_named(duration)
     with CloudFlags(file, cloud, state).opened(moment(now)) as here:
         found = pass_time(here, seconds)
     before, after = (f"{at:%Y-%m-%d %H:%M:%S} UTC" for at in (found.before, found.after))

@@ -16,8 +16,8 @@ from hcloud.cli.options import draw
 from hcloud.errors import UsageError
 from hcloud.readers.workloads.formats import FORMATS
 from hcloud.readers.workloads.options import WorkloadOptions
-from hcloud.units import counted, parse_duration
-from hcloud.usecases.asked import moment
+from hcloud.units import counted
+from hcloud.usecases.asked import moment, seconds_named
 
 if TYPE_CHECKING:
     from hcloud.model.workload import Workload
@@ -175,7 +175,7 @@ def fetch(
     from hcloud.usecases.live.fetch import fetch as fetched
     from hcloud.views.workloads.fetched import show_fetched
 
-    terminal, seconds = session(ctx).terminal, _seconds("--since", since)
+    terminal, seconds = session(ctx).terminal, seconds_named(since, "--since")
     settings = home_settings(cloud, account, endpoint, tuple(region or ()))
     request = FetchRequest(
         settings, seconds, tuple(region or ()), out or Path(f"{cloud}-machines.csv"), moment(now), force
@@ -207,11 +207,4 @@ def _opened(request: WorkloadRequest, terminal: Terminal) -> Workload:
 
 
 def _step(text: str | None) -> int | None:
-    return None if text is None else _seconds("--step", text)
-
-
-def _seconds(option: str, text: str) -> int:
-    try:
-        return parse_duration(text)
-    except ValueError as error:
-        raise UsageError(f"{option}: {error}") from error
+    return None if text is None else seconds_named(text, "--step")

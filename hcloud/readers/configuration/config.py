@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -343,6 +343,14 @@ class Loaded:
     def resolve(self, path: Path) -> Path:
         """A path of the configuration seen from the configuration file."""
         return path if path.is_absolute() else self.base / path
+
+    def changed(self, **sections: object) -> Loaded:
+        """The same with other sections; of a section that is given as a mapping, with these keys changed."""
+        update = {
+            name: getattr(self.config, name).model_copy(update=value) if isinstance(value, Mapping) else value
+            for name, value in sections.items()
+        }
+        return replace(self, config=self.config.model_copy(update=update))
 
 
 def config_schema() -> Mapping[str, object]:

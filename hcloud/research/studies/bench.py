@@ -12,11 +12,11 @@ from hcloud.control.state import OWN
 from hcloud.model.running.cloud import CloudModel
 from hcloud.model.running.strategy import Strategy
 from hcloud.model.workload import JobKind, Jobs
-from hcloud.policy.records import Ints
+from hcloud.policy.records import Ints, Reals
 from hcloud.policy.registry import rule_of
 from hcloud.policy.sizes.sizing import reserved_servers
 from hcloud.research.studies.report import WrittenInterval
-from hcloud.sim.outcomes.measure import Measures, measure
+from hcloud.sim.outcomes.measure import Measures, measure, tails_by_task
 from hcloud.sim.run import RunOutcome, run
 from hcloud.sim.setup.build import Setting
 from hcloud.sim.setup.fitting import Room
@@ -151,8 +151,9 @@ def _figures(outcome: RunOutcome) -> RunFigures:
     ended = outcome.of_tasks("ended") >= 0
     batch = judged.completion[ended & (outcome.tasks.service == 0)]
     served = 1 / np.maximum(judged.tails[ended & (outcome.tasks.service == 1)], 1.0)
-    slower, kept = (float(values.mean()) if len(values) else float("nan") for values in (batch, served))
-    return RunFigures(measure(outcome), slower, kept, judged.part(own & ended), judged.part(~own & ended))
+    return RunFigures(
+        measure(outcome), _mean(batch), _mean(served), judged.part(own & ended), judged.part(~own & ended)
+    )
 
 
 @dataclass(frozen=True)
@@ -162,26 +163,23 @@ class Judged:
     outcome: RunOutcome
 
     @cached_property
-    def completion(self) -> np.typing.NDArray[np.float64]:
+    def completion(self) -> Reals:
         """Real over isolated completion time."""
         tasks = self.outcome.tasks
         taken = (np.asarray(self.outcome.of_tasks("ended")) - tasks.submit) / tasks.work
         return np.asarray(taken, np.float64)
 
     @cached_property
-    def tails(self) -> np.typing.NDArray[np.float64]:
-        """Tail latency relative to isolation, waiting included (as
-        :func:`hcloud.sim.outcomes.measure.service_tails`)."""
-        ran, tail = self.outcome.of_tasks("ran"), self.outcome.of_tasks("tail")
-        waited = np.asarray(self.outcome.of_tasks("ended")) - self.outcome.tasks.decide - ran
-        waiting = self.outcome.setting.cloud.number("service", "waiting_tail")
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.asarray((tail + waited * waiting) / (ran + waited), np.float64)
+    def tails(self) -> Reals:
+        """Tail latency relative to isolation, waiting included."""
+        return tails_by_task(self.outcome)
 
     def part(self, chosen: np.typing.NDArray[np.bool_] | Ints) -> CapacityFigures:
         """The chosen jobs in figures."""
         service = self.outcome.tasks.service == 1
         batch, tails = 1 / self.completion[chosen & ~service], self.tails[chosen & service]
-        nothing = float("nan")
-        means = [float(values.mean()) if len(values) else nothing for values in (batch, tails)]
-        return CapacityFigures(int(chosen.sum()), *means)
+        return CapacityFigures(int(chosen.sum()), _mean(batch), _mean(tails))
+
+
+def _mean(values: Reals) -> float:
+    return float(values.mean()) if len(values) else float("nan")

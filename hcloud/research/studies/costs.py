@@ -16,6 +16,7 @@ from hcloud.research.studies.report import (
     WrittenInterval,
     written,
 )
+from hcloud.sim.outcomes.measure import exact
 from hcloud.sim.outcomes.pricing_models import bill
 from hcloud.sim.setup.shop import ALWAYS_ON, SUSTAINED, PricingModel
 
@@ -56,7 +57,7 @@ def cost(bench: StudyBench) -> StudyReport:
 def priced(bench: StudyBench, case: Case, ratio: float) -> list[float]:
     """Dollars an hour of work with another price of the reserve."""
     pool = bench.pool(case)
-    return [float(bill(run.measures.cost, bench.shop, pool, ratio).per_hour) for run in bench.runs(case)]
+    return [float(bill(run.measures.cost, bench.shop, pool, ratio).per_ideal_hour) for run in bench.runs(case)]
 
 
 def price_ratio(bench: StudyBench) -> StudyReport:
@@ -99,7 +100,8 @@ def _crossings(bench: StudyBench, scenario: str) -> tuple[list[float], list[floa
         for name in STRATEGIES:
             case = Case(scenario, name)
             made = bill(bench.runs(case)[at].measures.cost, bench.shop, bench.pool(case), 1.0)
-            parts[name] = (float(made.rented / made.ideal_hours), float(made.reserved / made.ideal_hours))
+            hours = exact(made.ideal_hours)
+            parts[name] = (float(made.rented / hours), float(made.reserved / hours))
         rented = min(parts[name][0] for name in ("OdF", "OdM"))
         lows.append(min(reserve / (rented - part) for part, reserve in (parts[h] for h in HYBRIDS) if part < rented))
         all_reserved = parts["SR"][1]
@@ -178,7 +180,7 @@ def pricing(bench: StudyBench) -> StudyReport:
         rows = []
         for at, name in enumerate(STRATEGIES):
             case = Case(scenario, name)
-            of = {m: [float(bill(run.measures.cost, bench.shop, bench.pool(case), model=m).per_hour)
+            of = {m: [float(bill(run.measures.cost, bench.shop, bench.pool(case), model=m).per_ideal_hour)
                       for run in bench.runs(case)] for m in MODELS}  # fmt: skip
             rows.append((name, *(str(WrittenInterval.of(of[m])) for m in MODELS)))
             over[scenario, name] = report.ratio(of[SUSTAINED], of[ALWAYS_ON])

@@ -3,69 +3,51 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from operator import attrgetter
 
 from hcloud.research.studies.bench import Case, Figure, RunFigures, StudyBench
 from hcloud.research.studies.report import PictureMark, StudyTable
 
 
-def batch_mean(run: RunFigures) -> float:
-    """Mean performance of batch jobs, % of isolation."""
-    return run.measures.service.batch.mean * 100
+def _read(what: str, factor: float = 1.0) -> Figure:
+    """A figure of a run by where it stands there."""
+    of = attrgetter(what)
+    return lambda run: float(of(run)) * factor
 
 
-def batch_worst(run: RunFigures) -> float:
-    """What 95 % of batch jobs reach, % of isolation."""
-    return run.measures.service.batch.p5 * 100
-
-
-def service_mean(run: RunFigures) -> float:
-    """Mean performance of services, % of isolation: one over the tail, at most 100."""
-    return run.served * 100
-
-
-def tail_mean(run: RunFigures) -> float:
-    """Mean tail of services, times isolation."""
-    return run.measures.service.tail.mean
-
-
-def tail_worst(run: RunFigures) -> float:
-    """The tail that 95 % of services stay below, times isolation."""
-    return run.measures.service.tail.p95
-
-
-def per_hour(run: RunFigures) -> float:
-    """Dollars an hour of work."""
-    return float(run.measures.cost.per_ideal_hour)
-
-
-def per_own_hour(run: RunFigures) -> float:
-    """Dollars an hour of the strategy's own makespan."""
-    return float(run.measures.cost.per_hour)
-
-
-def completion(run: RunFigures) -> float:
-    """Real over isolated completion time, mean over batch jobs."""
-    return run.completion
+PERCENT = 100
+batch_mean = _read("measures.service.batch.mean", PERCENT)
+"""Mean performance of batch jobs, % of isolation."""
+batch_worst = _read("measures.service.batch.p5", PERCENT)
+"""What 95 % of batch jobs reach, % of isolation."""
+service_mean = _read("served", PERCENT)
+"""Mean performance of services, % of isolation: one over the tail, at most 100."""
+tail_mean, tail_worst = _read("measures.service.tail.mean"), _read("measures.service.tail.p95")
+"""Mean tail of services, times isolation, and the tail that 95 % of services stay below."""
+per_hour, per_own_hour = _read("measures.cost.per_ideal_hour"), _read("measures.cost.per_hour")
+"""Dollars an hour of work, and of the strategy's own makespan."""
+completion = _read("completion")
+"""Real over isolated completion time, mean over batch jobs."""
+utilisation = _read("measures.use.utilisation", PERCENT)
+"""Use of the reserve, %."""
+at_once_per_use = _read("measures.use.at_once_per_use", PERCENT)
+"""Instances released as soon as they were empty, % of the times one became empty."""
+at_once_per_instance = _read("measures.use.at_once_per_instance", PERCENT)
+"""The same, % of the instances ever obtained."""
+launched, reused = _read("measures.use.spin_ups"), _read("measures.use.reuses")
+own_batch, rented_batch = _read("own.batch", PERCENT), _read("rented.batch", PERCENT)
+own_tail, rented_tail = _read("own.tail"), _read("rented.tail")
+"""The same of jobs that ended on the reserve, and of those on demand."""
 
 
 def moved(run: RunFigures) -> float:
     """Jobs moved, % of jobs."""
-    return run.measures.use.reschedules / run.measures.jobs * 100
+    return run.measures.use.reschedules / run.measures.jobs * PERCENT
 
 
-def utilisation(run: RunFigures) -> float:
-    """Use of the reserve, %."""
-    return run.measures.use.utilisation * 100
-
-
-def at_once_per_use(run: RunFigures) -> float:
-    """Instances released as soon as they were empty, % of the times one became empty."""
-    return run.measures.use.at_once_per_use * 100
-
-
-def at_once_per_instance(run: RunFigures) -> float:
-    """The same, % of the instances ever obtained."""
-    return run.measures.use.at_once_per_instance * 100
+def rented_share(run: RunFigures) -> float:
+    """Jobs that ended on demand, % of those that ended."""
+    return run.rented.jobs / max(run.rented.jobs + run.own.jobs, 1) * PERCENT
 
 
 QUALITY: Mapping[str, Figure] = {

@@ -31,7 +31,7 @@ def allocation(bench: StudyBench) -> StudyReport:
             heat += _heat(name, outcome)
     readings = {
         "use of the reserve (%)": fig.utilisation,
-        "instances launched": lambda run: float(run.measures.use.spin_ups),
+        "instances launched": fig.launched,
         "unused reserve ($ an hour)": lambda run: float(run.measures.cost.unused) / run.measures.cost.ideal_hours,
     }
     tables = tuple(fig.table(bench, s, {n: Case(s, n) for n in STRATEGIES}, readings) for s in SCENARIOS)

@@ -14,7 +14,6 @@ from hcloud.research.studies.bench import (
     STRATEGIES,
     Case,
     Figure,
-    RunFigures,
     StudyBench,
 )
 from hcloud.research.studies.report import (
@@ -22,7 +21,6 @@ from hcloud.research.studies.report import (
     Picture,
     PictureMark,
     StudyReport,
-    StudyTable,
     WrittenInterval,
     written,
 )
@@ -178,32 +176,12 @@ def q90(bench: StudyBench) -> StudyReport:
     )
 
 
-def _own_batch(run: RunFigures) -> float:
-    return run.own.batch * 100
-
-
-def _rented_batch(run: RunFigures) -> float:
-    return run.rented.batch * 100
-
-
-def _own_tail(run: RunFigures) -> float:
-    return run.own.tail
-
-
-def _rented_tail(run: RunFigures) -> float:
-    return run.rented.tail
-
-
-def _rented_share(run: RunFigures) -> float:
-    return run.rented.jobs / max(run.rented.jobs + run.own.jobs, 1) * 100
-
-
 _PLACES = {
-    "jobs on demand (%)": _rented_share,
-    "batch on reserved (%)": _own_batch,
-    "batch on demand (%)": _rented_batch,
-    "tail on reserved (x)": _own_tail,
-    "tail on demand (x)": _rented_tail,
+    "jobs on demand (%)": fig.rented_share,
+    "batch on reserved (%)": fig.own_batch,
+    "batch on demand (%)": fig.rented_batch,
+    "tail on reserved (x)": fig.own_tail,
+    "tail on demand (x)": fig.rented_tail,
     "cost ($ an hour)": fig.per_hour,
 }
 
@@ -211,14 +189,14 @@ _PLACES = {
 def mapping(bench: StudyBench) -> StudyReport:
     """Figs 8.6 and 8.7: the eight mapping policies under both hybrids."""
     cases = {(h, p): Case(HIGH, h, (f"mapping={p}",)) for h in HYBRIDS for p in POLICIES}
-    tables = [_policy_table(bench, h, {p: cases[h, p] for p in POLICIES}) for h in HYBRIDS]
+    tables = [fig.table(bench, h, {p: cases[h, p] for p in POLICIES}, _PLACES) for h in HYBRIDS]
     claims = [claim for h in HYBRIDS for claim in _policy_claims(bench, h, {p: cases[h, p] for p in POLICIES})]
-    spans = {h: _span([bench.values(cases[h, p], _rented_batch) for p in POLICIES]) for h in HYBRIDS}
+    spans = {h: _span([bench.values(cases[h, p], fig.rented_batch) for p in POLICIES]) for h in HYBRIDS}
     said = ("§8.4.2", "the policy matters more for HM: span of batch on demand over P1-P8, in points")
     claims.append(report.above(said, spans["HM"], spans["HF"]))
     marks = []
     for (h, p), case in cases.items():
-        for series, figure in (("reserved", _own_batch), ("on demand", _rented_batch)):
+        for series, figure in (("reserved", fig.own_batch), ("on demand", fig.rented_batch)):
             made = bench.interval(case, figure)
             marks.append(PictureMark(h, series, POLICIES.index(p) + 1, (made.mean, made.low, made.high)))
     about = (
@@ -232,13 +210,9 @@ def mapping(bench: StudyBench) -> StudyReport:
     )
 
 
-def _policy_table(bench: StudyBench, hybrid: str, cases: dict[str, Case]) -> StudyTable:
-    return fig.table(bench, hybrid, cases, _PLACES)
-
-
 def _policy_claims(bench: StudyBench, hybrid: str, cases: dict[str, Case]) -> list[Claim]:
-    own, rented = ({p: bench.values(c, f) for p, c in cases.items()} for f in (_own_batch, _rented_batch))
-    tail, cost = ({p: bench.values(c, f) for p, c in cases.items()} for f in (_own_tail, fig.per_hour))
+    own, rented = ({p: bench.values(c, f) for p, c in cases.items()} for f in (fig.own_batch, fig.rented_batch))
+    tail, cost = ({p: bench.values(c, f) for p, c in cases.items()} for f in (fig.own_tail, fig.per_hour))
     claims = []
     for p, limit in (("P5", 50), ("P6", 70)):
         told = f"{hybrid}, static limit of {limit} % ({p}): "
@@ -263,8 +237,8 @@ def at_once(bench: StudyBench) -> StudyReport:
     readings = {
         "per use (%)": fig.at_once_per_use,
         "per instance ever obtained (%)": fig.at_once_per_instance,
-        "instances launched": lambda run: float(run.measures.use.spin_ups),
-        "reused": lambda run: float(run.measures.use.reuses),
+        "instances launched": fig.launched,
+        "reused": fig.reused,
     }
     tables = tuple(
         fig.table(bench, scenario, {n: Case(scenario, n) for n in STRATEGIES[1:]}, readings) for scenario in SCENARIOS

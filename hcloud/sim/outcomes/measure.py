@@ -156,7 +156,8 @@ class CapacityMeasures:
 class Cost:
     """Dollars of a run. The reserve is amortised over the ``ideal_hours`` that the jobs would have taken without
     waiting, or over the window of the trace that counts, as what is rented is; ``hours`` are those and what the run
-    took longer. ``unused`` is the part of the reserve that no job used, ``upfront`` what it costs for a whole term."""
+    took longer. ``unused`` is the part of the reserve that no job used, ``upfront`` what it costs for a whole term, 0
+    where nothing is prepaid."""
 
     hours: float
     ideal_hours: float
@@ -187,9 +188,9 @@ class Cost:
 
     def over_weeks(self, weeks: int) -> Decimal:
         """Dollars when the run is repeated for so many weeks: terms are prepaid and begin anew after 52 weeks."""
-        terms = -(-weeks // WEEKS_A_TERM)
-        hourly = self.rented / exact(self.ideal_hours) if self.ideal_hours else Decimal(0)
-        return self.upfront * terms + hourly * WEEK_HOURS * weeks
+        running = self.rented if self.upfront else self.total
+        hourly = running / exact(self.ideal_hours) if self.ideal_hours else Decimal(0)
+        return self.upfront * -(-weeks // WEEKS_A_TERM) + hourly * WEEK_HOURS * weeks
 
 
 @dataclass(frozen=True, slots=True)

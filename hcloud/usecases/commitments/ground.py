@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
@@ -82,7 +82,7 @@ def opened(loaded: Loaded, where: CommitSelection, place: CloudRegion | None, at
     selection = where.cloud_in(loaded) or (str(place.provider) if place else None)
     there = loaded if place is None else live_ground.market_of(loaded, place)
     if region := where.region or (place and place.region):
-        there = _with(there, live=there.config.live.model_copy(update={"region": region}))
+        there = there.changed(live={"region": region})
     with live_ground.opened(there, live_ground.CloudSelection(selection, where.state), at, where.note) as found:
         crash = crash_from()
         yield CommitGround(loaded, found, ledger_of(loaded, where, crash), crash)
@@ -105,11 +105,7 @@ def at_scope(loaded: Loaded, scope: Scope) -> tuple[Loaded, CloudRegion | None]:
     place = CloudRegion(Provider(scope.cloud), scope.region) if scope.cloud in list(Provider) else None
     live = loaded.config.live
     said = {"account": live.account or scope.account, "endpoint": live.endpoint or scope.endpoint or None}
-    return _with(loaded, live=live.model_copy(update=said)), place
-
-
-def _with(loaded: Loaded, **sections: object) -> Loaded:
-    return replace(loaded, config=loaded.config.model_copy(update=sections))
+    return loaded.changed(live=said), place
 
 
 def list_commitments(loaded: Loaded, where: CommitSelection, at: datetime) -> Holdings:

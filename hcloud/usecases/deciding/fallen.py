@@ -31,15 +31,13 @@ def since_it_fell(
         )
     since = restricted(workload, AskedWindow(text, last=float(fall.seconds)))
     assert since.window is not None
-    section = loaded.config.workload.model_copy(update={"window": text})
-    config = loaded.config.model_copy(update={"workload": section})
     unknown = "" if fall.seconds > WEEK else "; so short a time cannot show whether it falls further or comes back"
     said = (
         f"demand fell: the last {text} used {fall.share:.0%} of {fall.than}, so the plan is made from these {text}"
         f" alone{unknown}. {_unless(since, demand, fall)} planning.shrunk: 0 to plan from the whole trace"
     )
     fallen = replace(since, window=replace(since.window, rule=WindowRule.FALLEN))
-    return replace(loaded, config=config), fallen, (said,)
+    return loaded.changed(workload={"window": text}), fallen, (said,)
 
 
 def _unless(since: Jobs | Demand, demand: Demand, fall: DemandFall) -> str:

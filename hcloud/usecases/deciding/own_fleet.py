@@ -178,10 +178,7 @@ def open_planned(path: Path, loaded: Loaded, at: date) -> OpenedPlan:
 
 def with_cloud(loaded: Loaded, cloud: str | None) -> Loaded:
     """The configuration with the cloud model that is asked for, if one is."""
-    if cloud is None:
-        return loaded
-    section = loaded.config.operation.model_copy(update={"cloud": cloud})
-    return replace(loaded, config=loaded.config.model_copy(update={"operation": section}))
+    return loaded if cloud is None else loaded.changed(operation={"cloud": cloud})
 
 
 def as_asked(found: OpenedPlan, seed: int | None, *, profiled: bool) -> OpenedPlan:
@@ -219,17 +216,19 @@ def _as_planned(plan: Plan, trace: Trace, loaded: Loaded, path: Path) -> Loaded:
         window=trace.window or None,
     )
     profiles = ProfilesSection(folder=_found(trace.profiles, path) if trace.profiles else None, corpus=trace.corpus)
-    operation = config.operation
-    if operation.cloud is None and plan.operation is not None:
-        operation = operation.model_copy(update={"cloud": plan.operation.cloud})
+    cloud = config.operation.cloud or (plan.operation.cloud if plan.operation is not None else None)
     divided = {a.key.partition(".")[2]: Divisible(a.value) for a in plan.assumptions if a.key == "planning.divisible"}
-    planning = config.planning.model_copy(update={"seed": plan.seed, **divided})
     system = config.markets[0].os
     bought = sorted({(position.provider, position.region) for position in plan.mix})
-    markets = tuple(MarketSection(provider=cloud, regions=(region,), os=system) for cloud, region in bought)
-    sections: dict[str, object] = {"workload": workload, "profiles": profiles, "planning": planning}
-    sections |= {"operation": operation, "markets": markets or config.markets}
-    return replace(loaded, config=config.model_copy(update=sections), base=Path())
+    markets = tuple(MarketSection(provider=provider, regions=(region,), os=system) for provider, region in bought)
+    made = loaded.changed(
+        workload=workload,
+        profiles=profiles,
+        planning={"seed": plan.seed, **divided},
+        operation={"cloud": cloud},
+        markets=markets or config.markets,
+    )
+    return replace(made, base=Path())
 
 
 def _found(name: str, plan: Path) -> Path:

@@ -23,7 +23,8 @@ from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.source import TraceFile, open_source
 from hcloud.store.journals.journal import JournalContents, read_header
 from hcloud.store.journals.live import read_whole
-from hcloud.units import HOURS_PER_MONTH, SECONDS_PER_HOUR, cents, counted, format_money, parse_duration, rate
+from hcloud.units import HOURS_PER_MONTH, SECONDS_PER_HOUR, cents, counted, format_money, rate
+from hcloud.usecases.asked import seconds_named
 from hcloud.usecases.deciding.plan import plan_for
 from hcloud.usecases.live.ground import LiveGround, market_of
 from hcloud.usecases.live.held import with_held
@@ -33,10 +34,7 @@ from hcloud.usecases.workloads.sources import within
 
 def window_asked(text: str, flag: str) -> float:
     """The seconds of ``28d``; UsageError for anything else, with the flag that it was given to."""
-    try:
-        seconds = parse_duration(text)
-    except ValueError as error:
-        raise UsageError(f"{flag}: {error}") from None
+    seconds = seconds_named(text, flag)
     if seconds < SECONDS_PER_HOUR:
         raise UsageError(f"{flag} {text}: an hour of demand is the least to plan from", hint=f"{flag} 28d")
     return float(seconds)
@@ -78,9 +76,7 @@ class Replanner:
         families = tuple(sorted({shapes[name].family for name in names if name in shapes}))
         (market,) = loaded.config.markets
         market = market.model_copy(update={"families": families or market.families})
-        operation = loaded.config.operation.model_copy(update={"strategy": None, "own_fleet_jobs": 0})
-        config = loaded.config.model_copy(update={"operation": operation, "markets": (market,)})
-        return replace(loaded, config=config)
+        return loaded.changed(operation={"strategy": None, "own_fleet_jobs": 0}, markets=(market,))
 
     def _planned(self, jobs: Jobs, loaded: Loaded, now: float) -> CommitmentsAdvised:
         at = datetime.fromtimestamp(now, UTC)

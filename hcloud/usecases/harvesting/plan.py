@@ -245,8 +245,7 @@ def _week(batch: BatchWork, room: tuple[Floats, Floats], types: UseTypes) -> Poo
 def _money(batch: BatchWork, got: Floats, loaded: Loaded, now: datetime) -> HarvestMoney:
     """What batch costs with machines of its own, and what the rest of it does; of the same hours, however unlike the
     rest of them is: idle hours that carry all of the last week are no fall of demand."""
-    planning = loaded.config.planning.model_copy(update={"shrunk": 0.0})
-    loaded = replace(loaded, config=loaded.config.model_copy(update={"planning": planning}))
+    loaded = loaded.changed(planning={"shrunk": 0.0})
     whole = batch.demand.sum(axis=0)
     left = np.where(whole - got > _NOTHING, whole - got, 0.0)
     share = np.divide(left, whole, out=np.zeros(len(whole)), where=whole > 0)

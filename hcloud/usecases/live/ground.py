@@ -47,7 +47,7 @@ from hcloud.usecases.live.launch_template import (
 )
 from hcloud.usecases.live.state import open_store
 from hcloud.usecases.prices.age import OLDEST_PRICE_SECONDS, AllowedAge, WantedPrice
-from hcloud.usecases.workloads.sources import check_regions, open_prices
+from hcloud.usecases.workloads.sources import check_regions, in_places, open_prices
 
 if TYPE_CHECKING:
     from hcloud.control.ports import Clock, Cloud, MendableStore
@@ -371,9 +371,7 @@ def prices_of(loaded: Loaded, place: CloudRegion, today: date) -> PriceBook:
 
 def market_of(loaded: Loaded, place: CloudRegion) -> Loaded:
     """The configuration with the market of one place alone."""
-    market = next((m for m in loaded.config.markets if m.provider == place.provider), MarketSection())
-    only = market.model_copy(update={"provider": Provider(place.provider), "regions": (place.region,)})
-    return replace(loaded, config=loaded.config.model_copy(update={"markets": (only,)}))
+    return in_places(loaded, [(Provider(place.provider), place.region)])
 
 
 def _asking(clock: Clock, tell: Tell) -> Patience:

@@ -47,8 +47,7 @@ def with_held(ground: LiveGround, at: datetime) -> tuple[Loaded, tuple[str, ...]
         said += tuple(f"{key} exists in the account, but not in 'owned': counted as well" for key in beside)
     queued = {day for c in held if is_standing(c, at) and (day := queued_for(c, at))}
     said += tuple(f"what begins on {day:%Y-%m-%d} is counted as owned from now" for day in sorted(queued))
-    config = loaded.config.model_copy(update={"owned": (*loaded.config.owned, *known)})
-    return replace(loaded, config=config), said
+    return loaded.changed(owned=(*loaded.config.owned, *known)), said
 
 
 def bought_since(ground: LiveGround, at: datetime, end: datetime) -> tuple[tuple[OwnedSection, ...], tuple[str, ...]]:

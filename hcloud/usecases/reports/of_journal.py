@@ -29,12 +29,11 @@ from hcloud.usecases.reports.report import (
     commitment_of,
     counterfactuals,
     holding_of,
-    in_places,
     listed_prices,
     midnight,
     oldest_price,
 )
-from hcloud.usecases.workloads.sources import open_prices
+from hcloud.usecases.workloads.sources import in_places, open_prices
 
 POOL = "pool"
 _PLAYED = "'hcloud simulate PLAN --journal FILE' makes one of the plan's trace"

@@ -24,10 +24,10 @@ from hcloud.usecases.reports.report import (
     commitment_of,
     counterfactuals,
     holding_of,
-    in_places,
     listed_prices,
     oldest_price,
 )
+from hcloud.usecases.workloads.sources import in_places
 
 
 def report_of_live(ground: LiveGround, asked: ReportRequest) -> Report:

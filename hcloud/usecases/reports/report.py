@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from decimal import Decimal
@@ -13,7 +13,7 @@ from hcloud.catalog.bills.days import DAY, month_of
 from hcloud.catalog.bills.terms import Tariff
 from hcloud.catalog.book import PriceBook
 from hcloud.errors import UsageError
-from hcloud.model.catalog import Offer, Provider, PurchaseOption
+from hcloud.model.catalog import Offer, PurchaseOption
 from hcloud.model.holdings.live import Commitment
 from hcloud.model.plans.plan import Plan
 from hcloud.model.report import Charge, MachineRental, Period
@@ -26,11 +26,11 @@ from hcloud.planning.reports.of_plan import (
 )
 from hcloud.planning.reports.report import Counterfactual, Report, ReportedCommitment, ReportSource, total
 from hcloud.planning.reports.savings import all_reserved
-from hcloud.readers.configuration.config import Loaded, MarketSection
+from hcloud.readers.configuration.config import Loaded
 from hcloud.store.files.looked_at import check_file
 from hcloud.store.plan_file import load_plan
 from hcloud.units import HOURS_PER_YEAR
-from hcloud.usecases.workloads.sources import open_prices
+from hcloud.usecases.workloads.sources import in_places, open_prices
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,26 +108,11 @@ def report_of_made(plan: Plan, name: str, asked: ReportRequest, used: Decimal | 
     )
 
 
-def in_places(loaded: Loaded, places: Iterable[tuple[Provider, str]], systems: Iterable[str] = ()) -> Loaded:
-    """The configuration with the markets of some places alone, for these operating systems where some are named."""
-    by_provider: dict[Provider, list[str]] = {}
-    for provider, region in places:
-        by_provider.setdefault(provider, []).append(region)
-    known = {m.provider: m for m in reversed(loaded.config.markets)}
-    markets = tuple(
-        known.get(p, MarketSection(provider=p)).model_copy(update={"regions": tuple(regions), **system})
-        for p, regions in by_provider.items()
-        for system in [{"os": name} for name in sorted(systems)] or [{}]
-    )
-    return replace(loaded, config=loaded.config.model_copy(update={"markets": markets}))
-
-
 def listed_prices(loaded: Loaded, today: date) -> PriceBook | None:
     """The prices before negotiation; None where none was negotiated."""
     if loaded.config.prices.overlay is None:
         return None
-    prices = loaded.config.prices.model_copy(update={"overlay": None})
-    return open_prices(replace(loaded, config=loaded.config.model_copy(update={"prices": prices})), today)[0]
+    return open_prices(loaded.changed(prices={"overlay": None}), today)[0]
 
 
 def commitment_of(name: str, offer: Offer, count: Decimal | int, starts: datetime, ends: datetime) -> Commitment:

@@ -57,7 +57,7 @@ from hcloud.sim.setup.shop import Shop
 from hcloud.store.journals.journal import check_target, read_header, save_journal
 from hcloud.units import counted
 from hcloud.usecases.studies.simulation import LARGE_VCPUS, Study, simulate_once
-from hcloud.usecases.workloads.sources import Flags
+from hcloud.usecases.workloads.sources import Flags, with_flags
 
 Line = tuple[int, int, int, int, int, float, float]
 _NO_CAPACITY = "no capacity of this type"
@@ -301,34 +301,35 @@ NO_PRICES = (
 
 
 class JournalMarket(NamedTuple):
-    """The flags with what a journal adds to them, what is to be said of prices, and how many vCPUs its servers have
-    where nobody sells them."""
+    """The configuration with the flags and what a journal adds to them, what is to be said of prices, and how many
+    vCPUs its servers have where nobody sells them."""
 
-    flags: Flags
+    loaded: Loaded
     notes: tuple[str, ...] = ()
     servers_of: int = LARGE_VCPUS
 
 
 def as_the_journal_says(loaded: Loaded, flags: Flags, cloud: str | None, *, sized: bool) -> JournalMarket:
-    """The flags with region and types of a live journal that they or the configuration name, and what is to be said of
-    prices and, where strategies are ``sized`` for the jobs, of the reserve; as they are for other workloads, and where
-    a ``cloud``, or in flags or configuration a market, is named."""
+    """The configuration with the flags, and with region and types of a live journal that either names, and what is to
+    be said of prices and, where strategies are ``sized`` for the jobs, of the reserve; nothing of these for other
+    workloads, and where a ``cloud``, or in flags or configuration a market, is named."""
     named = cloud or flags.providers or flags.regions or flags.families or flags.vcpus is not None
     if named or "markets" in loaded.config.model_fields_set:
-        return JournalMarket(flags)
+        return JournalMarket(with_flags(loaded, flags))
     journal = _file_of(loaded, flags)
     if journal is None or not is_journal(journal):
-        return JournalMarket(flags)
+        return JournalMarket(with_flags(loaded, flags))
     setup, live = read_header(journal)
     if live is None:
-        return JournalMarket(flags)
+        return JournalMarket(with_flags(loaded, flags))
     vcpus, reserve = max(setup.large.cores // 1000, 1), _said_of_reserve(setup) if sized else ()
     if live.cloud not in list(Provider):
-        return JournalMarket(flags, (NO_PRICES.format(counted(vcpus, "vCPU")), *reserve), vcpus)
+        said = NO_PRICES.format(counted(vcpus, "vCPU"))
+        return JournalMarket(with_flags(loaded, flags), (said, *reserve), vcpus)
     types = tuple(facts.name for facts in setup.types)
-    there = replace(flags, providers=(Provider(live.cloud),), regions=(live.region,), families=types)
+    there = replace(flags, providers=(Provider(live.cloud),), regions=(live.region,), families=types, vcpus=vcpus)
     said = f"region and types are those of the journal: {live.cloud} {live.region}, {', '.join(types)}"
-    return JournalMarket(replace(there, vcpus=vcpus), (said, *reserve))
+    return JournalMarket(with_flags(loaded, there), (said, *reserve))
 
 
 def _file_of(loaded: Loaded, flags: Flags) -> Path | None:

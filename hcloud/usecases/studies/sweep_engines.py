@@ -139,7 +139,7 @@ class SweepBench:
             None if ratio is None else float(str(ratio)),
             cast("PricingModel", prices.get("pricing", RESERVE)),
         )
-        dollars, hourly = made.reserved + made.rented, made.per_hour
+        dollars, hourly = made.total, made.per_ideal_hour
         if weeks is not None:
             dollars = made.over_weeks(int(str(weeks)))
             hourly = dollars / (int(str(weeks)) * WEEK_HOURS)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
 from hcloud.catalog.book import PriceBook
 from hcloud.errors import HcloudError, InputError, UsageError
 from hcloud.model.catalog import Offer, OfferKey, refresh_command
-from hcloud.model.checks import CheckResult, CheckStatus, from_error, guarded
+from hcloud.model.checks import CheckResult, CheckStatus, found, from_error, guarded
 from hcloud.model.running.strategy import Strategy
 from hcloud.model.workload import Jobs, Workload
 from hcloud.planning.fleets.allowed_cover import allowed_cover
@@ -81,8 +80,7 @@ def _extent(workload: Workload) -> str:
 def _prices(loaded: Loaded, workloads: Sequence[Workload], now: datetime) -> Iterator[CheckResult]:
     """A check of each market, of GPUs that jobs ask for, of what is owned and of the overlay; the book is read once
     without the overlay."""
-    prices = loaded.config.prices.model_copy(update={"overlay": None})
-    plain = replace(loaded, config=loaded.config.model_copy(update={"prices": prices}))
+    plain = loaded.changed(prices={"overlay": None})
     books: list[PriceBook] = []
 
     def read() -> CheckResult:
@@ -90,10 +88,8 @@ def _prices(loaded: Loaded, workloads: Sequence[Workload], now: datetime) -> Ite
         books.append(book)
         quarantined = [f"quarantined: {q.row}: {q.reason}" for q in book.quarantine]
         shown = (*quarantined[:SHOWN], *([f"... and {len(quarantined) - SHOWN} more"] if quarantined[SHOWN:] else []))
-        status = CheckStatus.WARNING if quarantined else CheckStatus.OK
         offers = f"{counted(len(book.offers), 'offer')} of the book {loaded.config.prices.book}"
-        message = f"{offers}, {len(quarantined)} quarantined"
-        return CheckResult("prices", status, message, shown)
+        return found("prices", f"{offers}, {len(quarantined)} quarantined", odd=shown)
 
     yield guarded("prices", read)
     for book in books:
@@ -124,8 +120,7 @@ def _operation(loaded: Loaded, now: datetime) -> CheckResult:
     if section.strategy is None:
         return CheckResult("operation", CheckStatus.OK, "no strategy configured: 'hcloud plan' does not simulate")
     growing = _backlogs(loaded, strategies, now)
-    status = CheckStatus.WARNING if growing else CheckStatus.OK
-    return CheckResult("operation", status, f"{', '.join(names) or 'every strategy'} in the cloud {cloud}", growing)
+    return found("operation", f"{', '.join(names) or 'every strategy'} in the cloud {cloud}", odd=growing)
 
 
 def _backlogs(loaded: Loaded, strategies: Sequence[Strategy], now: datetime) -> tuple[str, ...]:
@@ -181,9 +176,7 @@ def _market(market: Market, book: PriceBook, loaded: Loaded, now: datetime) -> C
     ages = [("warn_age", warn)] + ([("max_age", limit)] if limit is not None else [])
     older = [(key, age, sum(d * DAY > age for d in days)) for key, age in ages]
     details = tuple(f"{n:,} of them older than {format_duration(a)} (prices.{k})" for k, a, n in older if n)
-    return CheckResult(
-        "market", CheckStatus.WARNING if details else CheckStatus.OK, message, details, refresh if details else ""
-    )
+    return found("market", message, odd=details, hint=refresh)
 
 
 _OR_IMPORT = "or 'hcloud pricing import' brings newer prices"
@@ -235,6 +228,4 @@ def _overlay(loaded: Loaded, now: datetime) -> CheckResult:
 
     rules = read_overlay(loaded.resolve(path))
     idle = open_prices(loaded, now.date())[1]
-    return CheckResult(
-        "overlay", CheckStatus.WARNING if idle else CheckStatus.OK, f"{path}: {counted(len(rules), 'rule')}", idle
-    )
+    return found("overlay", f"{path}: {counted(len(rules), 'rule')}", odd=idle)

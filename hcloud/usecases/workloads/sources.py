@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
 from difflib import get_close_matches
@@ -14,7 +14,7 @@ from hcloud.catalog.book import PriceBook, absent
 from hcloud.errors import InputError, UsageError
 from hcloud.model.catalog import Provider
 from hcloud.model.workload import Jobs, Workload
-from hcloud.readers.configuration.config import Loaded, parse_config
+from hcloud.readers.configuration.config import Loaded, MarketSection, parse_config
 from hcloud.store.buckets.copied import is_in_bucket
 
 SHOWN_REGIONS = 8
@@ -83,13 +83,8 @@ def _read_workload(loaded: Loaded, progress: Callable[[float], None] | None) -> 
 
 def open_prices(loaded: Loaded, today: date) -> tuple[PriceBook, tuple[str, ...]]:
     """The prices of the configured markets (and of what is owned), and what should be said about them."""
-    from hcloud.store.prices import Choice, PriceStore
-
-    section, book = loaded.config.prices, bundled_prices(loaded)
-    if section.book == "user":
-        providers, regions, _ = _priced_places(loaded)
-        mine = PriceStore.open().load(Choice(providers=providers, regions=regions))
-        book = book if mine is None else book.merged(mine)
+    section, (providers, regions, _) = loaded.config.prices, _priced_places(loaded)
+    book = _with_own(loaded, bundled_prices(loaded), providers, regions)
     if section.overlay is None:
         return book, ()
     from hcloud.catalog.overlay import apply_overlay, idle_rules
@@ -97,6 +92,20 @@ def open_prices(loaded: Loaded, today: date) -> tuple[PriceBook, tuple[str, ...]
 
     rules = read_overlay(loaded.resolve(section.overlay))
     return apply_overlay(book, rules, today), tuple(str(w) for w in idle_rules(book, rules, today))
+
+
+def in_places(loaded: Loaded, places: Iterable[tuple[Provider, str]], systems: Iterable[str] = ()) -> Loaded:
+    """The configuration with the markets of some places alone, for these operating systems where some are named."""
+    by_provider: dict[Provider, list[str]] = {}
+    for provider, region in places:
+        by_provider.setdefault(provider, []).append(region)
+    known = {m.provider: m for m in reversed(loaded.config.markets)}
+    markets = tuple(
+        known.get(p, MarketSection(provider=p)).model_copy(update={"regions": tuple(regions), **system})
+        for p, regions in by_provider.items()
+        for system in [{"os": name} for name in sorted(systems)] or [{}]
+    )
+    return loaded.changed(markets=markets)
 
 
 def bundled_prices(loaded: Loaded) -> PriceBook:
@@ -244,8 +253,15 @@ def _in(given: tuple[str, ...], kept: Collection[str]) -> tuple[str, ...]:
 
 def _whole_book(loaded: Loaded, provider: Provider) -> PriceBook:
     from hcloud.readers.prices.shipped.bundled import load_bundled
+
+    return _with_own(loaded, load_bundled(providers={provider}), {provider})
+
+
+def _with_own(
+    loaded: Loaded, book: PriceBook, providers: Collection[Provider], regions: Collection[str] | None = None
+) -> PriceBook:
+    """A book with the user's own prices laid over it, where the configuration wants these."""
     from hcloud.store.prices import Choice, PriceStore
 
-    book = load_bundled(providers={provider})
-    mine = PriceStore.open().load(Choice(providers={provider})) if loaded.config.prices.book == "user" else None
+    mine = PriceStore.open().load(Choice(providers, regions)) if loaded.config.prices.book == "user" else None
     return book if mine is None else book.merged(mine)

@@ -11,12 +11,13 @@ from typing import Any
 import pytest
 
 from hcloud import errors
-from hcloud.cli.examples import ENVIRONMENT, EXAMPLES
+from hcloud.cli.examples import EXAMPLES
 from hcloud.cli.main import run
 from hcloud.cli.root import build
 from hcloud.cli.verb_groups import VERBS
 
 SOURCE = Path(__file__).parents[3] / "hcloud"
+EXPLAINED = Path(__file__).parents[3] / "docs/reference/configuration.md"
 OWN_USE = {"HYC_CRASH_AT", "HYC_PROFILE_RUN", "HYC_MACHINE", "HYC_JOB"}
 """Variables that hcloud and its tests set for processes of their own."""
 
@@ -81,4 +82,7 @@ def test_every_error_has_an_exit_code_that_is_explained() -> None:
 def test_every_variable_of_the_environment_is_explained() -> None:
     text = "\n".join(path.read_text(encoding="utf-8") for path in SOURCE.rglob("*.py"))
     used = set(re.findall(r"\bHYC_[A-Z]+(?:_[A-Z]+)*\b(?!__)", text)) - OWN_USE
-    assert {name for name in used if not name.startswith(("HYC_LIVE", "HYC_SECTION"))} <= set(ENVIRONMENT)
+    explained = set(
+        re.findall(r"^\| `(\w+)` \|", EXPLAINED.read_text(encoding="utf-8").rpartition("## Environment")[2], re.M)
+    )
+    assert {name for name in used if not name.startswith(("HYC_LIVE", "HYC_SECTION"))} <= explained

@@ -130,6 +130,15 @@ def test_last_runs_sizes_and_systems_are_checked(tmp_path: Path, capsys: Capture
     assert "history" in told
 
 
+def test_jobs_come_some_time_apart(capsys: Capture) -> None:
+    for given, why in (
+        ("banana", "--every: 'banana' is not a duration"),
+        ("0s", "--every 0s: jobs come a second apart"),
+    ):
+        code, told = refused(capsys, *POOL, *FEW, "--every", given)
+        assert (code, why in told) == (64, True), told
+
+
 def test_too_little_history_is_not_guessed(tmp_path: Path, capsys: Capture) -> None:
     util = util_csv(tmp_path / "util.csv", {"s1": daily(2)})
     servers = tmp_path / "servers.csv"

@@ -460,11 +460,11 @@ def test_a_stop_that_comes_while_the_controller_starts_ends_the_work(
     """As while it is compiled: nothing is begun then."""
     jobs({"a": (0, 0.1)})
 
-    def compiling() -> object:
+    def compiling(*_: object, compiled: bool) -> object:
         Requests(here / ".hcloud" / "operate" / "requests").put("stop")
         return plain()
 
-    monkeypatch.setattr("hcloud.cli.live.operate._kernels", lambda terminal, compiled: compiling)
+    monkeypatch.setattr("hcloud.cli.live.operate.kernels", compiling)
     assert main.run(["operate", *RUN]) == 0
     assert "none still running" in capsys.readouterr().out
     assert not ledger()

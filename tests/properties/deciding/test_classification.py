@@ -13,6 +13,7 @@ from applications import Truth, performance, scores
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks import joint_descent
 from benchmarks.held_out import ErrorSummary, Protocol, accuracy, at_random, new_rows, stated
 from hcloud.classify import calibration, factorize, sgd
 from hcloud.classify.calibration import ClassifiedApp
@@ -104,7 +105,7 @@ def test_the_joint_mode_is_as_good_as_published() -> None:
         for row, full in zip(given_two, new, strict=True):
             columns = [len(row) - 1, int(chance.integers(len(row) - 1))]
             row[columns] = full[columns]
-        done = sgd.complete(np.vstack((truth.known.transformed(), given_two)))[len(truth.known.apps) :]
+        done = joint_descent.complete(np.vstack((truth.known.transformed(), given_two)))[len(truth.known.apps) :]
         errors.append(np.abs(np.expm1(done - new))[np.isnan(given_two)].mean())
     say(f"joint descent, rank 2, 2 entries: mean {100 * np.mean(errors):.1f} %")
     assert np.mean(errors) <= ALLOWED * 0.08
@@ -114,7 +115,7 @@ def test_wide_matrices_do_not_overflow_the_joint_mode() -> None:
     chance = np.random.default_rng(1)
     values = 3 * chance.normal(size=(12, 2)) @ chance.normal(size=(2, 100))
     values[-1, 5:] = np.nan
-    done = sgd.complete(values, sgd.Joint(epochs=10))
+    done = joint_descent.complete(values, joint_descent.Joint(epochs=10))
     assert np.isfinite(done).all()
     assert np.array_equal(done[~np.isnan(values)], values[~np.isnan(values)])
 

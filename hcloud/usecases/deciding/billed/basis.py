@@ -54,13 +54,13 @@ def basis_of(found: BillOfKinds, loaded: Loaded, now: datetime) -> BillBasis:
         raise _nothing(found)
     expired = tuple(section for section in loaded.config.owned if not hours_left(section, now))
     owned = tuple(section for section in loaded.config.owned if section not in expired)
-    loaded = replace(loaded, config=loaded.config.model_copy(update={"owned": owned}))
+    loaded = loaded.changed(owned=owned)
     book = _book_of(found.bill, loaded, now)
     floating = [section for section in owned if _is_of_several(section, kinds, book)]
     held_too = tuple(_as_billed(section, found, book) for section in floating)
     found = replace(found, bill=replace(found.bill, commitments=(*found.bill.commitments, *held_too)))
     bound = tuple(section for section in owned if section not in floating)
-    loaded = replace(loaded, config=loaded.config.model_copy(update={"owned": bound}))
+    loaded = loaded.changed(owned=bound)
     until, horizon = loaded.config.bill.held_until, loaded.config.settings().outlook.horizon_hours
     seen, floats = (found.recent_hours, found.end, found.shrunk), _floated(kinds, book)
     held = held_of(found.bill, kinds, found.types, HeldRule(now, until, horizon, *seen, floats, book.offers))
@@ -109,8 +109,7 @@ def question_of(basis: BillBasis, use: KindUse) -> tuple[Demand, Loaded]:
     """The demand of a kind, and the configuration with its own machines as the only market."""
     market = market_of(basis.loaded, use.kind)
     assert market is not None, "kinds outside the markets were left out"
-    config = basis.loaded.config.model_copy(update={"markets": (market,), "owned": _bought_since(basis, use)})
-    return basis.found.demand(use), replace(basis.loaded, config=config)
+    return basis.found.demand(use), basis.loaded.changed(markets=(market,), owned=_bought_since(basis, use))
 
 
 def market_key(kind: MachineKind) -> tuple[Provider, str, str, str]:
@@ -149,8 +148,7 @@ def with_bought(basis: BillBasis, bought: Sequence[OwnedSection]) -> tuple[BillB
         for section, kinds in found
         if len(kinds) != 1
     )
-    config = basis.loaded.config.model_copy(update={"owned": owned})
-    return replace(basis, loaded=replace(basis.loaded, config=config)), said
+    return replace(basis, loaded=basis.loaded.changed(owned=owned)), said
 
 
 def without_kind(basis: BillBasis) -> list[str]:
@@ -197,8 +195,7 @@ def _book_of(bill: Bill, loaded: Loaded, now: datetime) -> PriceBook:
     if not markets:
         return PriceBook({}, {})
     floating = tuple(section for section in loaded.config.owned if section.option.floats)
-    config = loaded.config.model_copy(update={"markets": markets, "owned": floating})
-    return open_prices(replace(loaded, config=config), now.date())[0]
+    return open_prices(loaded.changed(markets=markets, owned=floating), now.date())[0]
 
 
 def _nothing(found: BillOfKinds) -> UsageError:
