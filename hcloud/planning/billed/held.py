@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hcloud.catalog.cover.steps import bought_key
 from hcloud.model.bill import Bill, BilledCommitment
 from hcloud.model.catalog import InstanceType, Offer, OfferKey, Origin, Payment, PurchaseOption
 from hcloud.planning.billed.floating import COUNT_PLACES, HeldPart, HeldPool, Running, flowing, pool_of
@@ -22,8 +23,6 @@ from hcloud.units import HOURS_PER_MONTH, format_money
 if TYPE_CHECKING:
     from hcloud.model.workload import Floats
 
-ANY_SYSTEM = frozenset({PurchaseOption.INSTANCE_SAVINGS_PLAN, PurchaseOption.COMMITTED_USE, PurchaseOption.RESERVATION})
-"""Options that cover all systems of a family in a region."""
 FLOATING = frozenset(option for option in PurchaseOption if option.floats)
 """Options that cover every family and region of their provider."""
 Shares = Mapping[MachineKind, "Sequence[Owned]"]
@@ -79,7 +78,7 @@ class HeldRule:
         """What a vCPU of each of these kinds takes of a commitment as it is sold today, in dollars an hour."""
         for use in uses if held.term_years else ():
             kind, terms = use.kind, (held.option, held.term_years or 0, Payment.NONE)
-            key = OfferKey(kind.provider, kind.region, use.usual.name, *terms, kind.os, kind.tenancy)
+            key = bought_key(OfferKey(kind.provider, kind.region, use.usual.name, *terms, kind.os, kind.tenancy))
             if (offer := sold_at(self.offers, key, held.payment)) is not None:
                 yield kind, float(offer.effective_hourly / use.usual.vcpus)
 
@@ -146,7 +145,7 @@ def held_of(bill: Bill, kinds: Sequence[KindUse], types: Types, rule: HeldRule) 
             fitting = [use for use in fitting if use.kind in own or held.option not in FLOATING or rule.is_covered(use)]
             phases = _phases(shares, min(left, rule.horizon_hours))
             running = [(until, _running(kinds, shares, rule, begin, known)) for begin, until in phases]
-            sold = {} if held.used != 0 else dict(rule.sold(held, fitting))
+            sold = dict(rule.sold(held, fitting)) if held.used == 0 and held.option.is_spend_based else {}
             parts = [] if sold else parts
             pool = pool_of(held, parts, fitting, (0.0, 0.0) if parts else _free(held, bill), left)
             pool = replace(pool, rates={**pool.rates, **sold}) if pool else None
@@ -265,7 +264,7 @@ def _reach(held: BilledCommitment) -> tuple[object, ...]:
     """What commitments have in common that cover the same."""
     if held.option in FLOATING:
         return held.provider, held.option
-    system = () if held.option in ANY_SYSTEM else (held.os, held.tenancy)
+    system = () if held.option.is_of_a_family else (held.os, held.tenancy)
     return held.provider, held.option, held.region, held.family, *system
 
 
@@ -311,15 +310,15 @@ def _covers(held: BilledCommitment, kind: MachineKind) -> bool:
         return True
     if (held.region and held.region != kind.region) or (held.family and held.family != kind.family):
         return False
-    if held.option in ANY_SYSTEM:
+    if held.option.is_of_a_family:
         return True
     own_size = kind.label == kind.family or kind.os == "linux" or held.instance_type in ("", kind.label)
     return own_size and (held.os, held.tenancy) == (kind.os, kind.tenancy)
 
 
 def _is_of_several(held: BilledCommitment, kinds: Sequence[KindUse]) -> bool:
-    """Whether it may cover several kinds: it floats, or is a savings plan of a family with several systems."""
-    if held.option is not PurchaseOption.INSTANCE_SAVINGS_PLAN or not (held.region and held.family):
+    """Whether it may cover several kinds: it floats, or is of a family with several systems."""
+    if not held.option.is_of_a_family or not (held.region and held.family):
         return held.option in FLOATING
     return sum(_covers(held, use.kind) for use in kinds) > 1
 

@@ -13,7 +13,8 @@ from hcloud.catalog.book import PriceBook, absent
 from hcloud.catalog.shapes import family_of
 from hcloud.errors import UsageError
 from hcloud.model.bill import Bill, BilledCommitment
-from hcloud.model.catalog import OfferKey, Payment, Provider, PurchaseOption
+from hcloud.model.catalog import OfferKey, Payment, Provider
+from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.workload import Demand
 from hcloud.planning.billed.held import FLOATING, HeldRule, HeldShares, held_of
 from hcloud.planning.billed.kinds import KindUse, MachineKind
@@ -73,8 +74,8 @@ def basis_of(found: BillOfKinds, loaded: Loaded, now: datetime) -> BillBasis:
 
 
 def _is_of_several(section: OwnedSection, kinds: Sequence[KindUse], book: PriceBook) -> bool:
-    """Whether what is owned covers several kinds: it floats, or is a savings plan of a family with several systems."""
-    if section.option is not PurchaseOption.INSTANCE_SAVINGS_PLAN:
+    """Whether what is owned covers several kinds: it floats, or is of a family with several systems."""
+    if not section.option.is_of_a_family:
         return section.option.floats
     family = book.instance_type(section.provider, section.instance_type).family
     place = section.provider, section.region, family
@@ -87,8 +88,9 @@ def _as_billed(section: OwnedSection, found: BillOfKinds, book: PriceBook) -> Bi
     shape = book.instance_type(section.provider, section.instance_type)
     place = ("", "") if section.option.floats else (section.region, shape.family)
     dollars, hours, until = spent_on(section, book), found.bill.hours, datetime.combine(section.expires, time(), UTC)
+    name, count = ("", dollars) if section.option.is_spend_based else (shape.name, section.count)
     return BilledCommitment(
-        str(section.key), section.provider, section.option, "", *place, "", dollars, dollars * hours, Decimal(0),
+        str(section.key), section.provider, section.option, "", *place, name, count, dollars * hours, Decimal(0),
         term_years=section.term_years, payment=section.payment, start=found.end, end=until, hours=hours,
     )  # fmt: skip
 
@@ -189,7 +191,8 @@ def _book_of(bill: Bill, loaded: Loaded, now: datetime) -> PriceBook:
     places: dict[tuple[Provider, str, str], set[str]] = {}
     for used in bill.usage:
         kind = used.kind
-        places.setdefault((kind.provider, kind.os, kind.tenancy), set()).add(kind.region)
+        for os in {kind.os, kind.os if CLOUDS[kind.provider].covers_licence else "linux"}:
+            places.setdefault((kind.provider, os, kind.tenancy), set()).add(kind.region)
     markets = tuple(
         MarketSection(provider=provider, regions=tuple(sorted(regions)), os=os, tenancy=tenancy)
         for (provider, os, tenancy), regions in sorted(places.items())

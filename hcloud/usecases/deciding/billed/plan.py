@@ -11,10 +11,13 @@ from decimal import Decimal
 from pathlib import Path
 
 from hcloud import __version__
+from hcloud.catalog.book import PriceBook
 from hcloud.errors import EvidenceError, UsageError
 from hcloud.model.bill import Bill
 from hcloud.model.catalog import OfferKey, PurchaseOption
+from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.plans.bill_plan import BillPlan, KindPlan
+from hcloud.model.plans.plan import Plan
 from hcloud.planning.billed.beside import beside_kind
 from hcloud.planning.billed.cautions import by_hand, of_prices, old, told_apart, uncommitted
 from hcloud.planning.billed.kinds import KindUse, MachineKind
@@ -45,7 +48,7 @@ from hcloud.usecases.deciding.billed.basis import (
     with_bought,
     without_kind,
 )
-from hcloud.usecases.deciding.billed.together import JointChoice, TogetherKinds, together
+from hcloud.usecases.deciding.billed.together import JointChoice, TogetherKinds, together, without_licence
 from hcloud.usecases.deciding.plan import Beside, DecidedPlan, compared_for, plan_for
 from hcloud.usecases.progress import Progress, part_of, unheard
 from hcloud.usecases.workloads.billed import bill_by_kinds
@@ -129,6 +132,7 @@ def plan_kind(
     held = _chosen(basis, joint).held
     made = _planned(basis, use, now, Beside(compared=compared.get(use.kind), holdings=held.get(use.kind)))
     said = (*_said(basis, use, basis.found.since(use)), *_told_of_held(basis), *_told_together(use, joint, held))
+    said = (*said, *_told_of_licences(made.plan, use, basis.book))
     bought = {kind: held.get(kind, of.optimum.fleet.holdings) for kind, of in compared.items()}
     beside = tuple(beside_kind(use.kind, basis.held, bought, basis.found.end, now))
     return replace(
@@ -178,7 +182,26 @@ def _kind_plan(basis: BillBasis, use: KindUse, now: datetime, beside: Beside) ->
     except (EvidenceError, UsageError) as error:
         return replace(made, why_not=str(error)), None
     plan = decided.plan
-    return replace(made, plan=plan, more_at_worst=more_at_worst(bill, use, plan, since, basis.book)), decided
+    worst, shares = more_at_worst(bill, use, plan, since, basis.book), dict(_bought_shares(plan, basis.book))
+    return replace(made, plan=plan, more_at_worst=worst, bought_shares=shares), decided
+
+
+def _bought_shares(plan: Plan, book: PriceBook) -> Iterator[tuple[str, Decimal]]:
+    """Of purchases with a licence in their price that is paid by use beside them the part that is paid for them."""
+    for offer in (book.offers[line.key] for line in plan.purchases if line.key in book.offers):
+        if (bare := without_licence(offer, book)) is not offer:
+            yield str(offer.key), bare.effective_hourly / offer.effective_hourly
+
+
+def _told_of_licences(plan: Plan, use: KindUse, book: PriceBook) -> Iterator[str]:
+    """What is paid for commitments that have a licence in their price here."""
+    if shares := dict(_bought_shares(plan, book)):
+        lines = [(line.hourly_held, shares[line.address]) for line in plan.purchases if line.address in shares]
+        bought, counted_as = sum((a * b for a, b in lines), Decimal(0)), sum((a for a, _ in lines), Decimal(0))
+        yield (
+            f"the commitments cost {format_money(bought, 2)}/h. This plan counts {format_money(counted_as, 2)}/h, with "
+            f"the licence of {use.kind.os}, which {CLOUDS[use.kind.provider].maker} bills by use beside them"
+        )
 
 
 def _described(kind: MachineKind) -> str:
