@@ -8,6 +8,7 @@ from datetime import UTC, datetime, time
 from decimal import Decimal
 from fnmatch import fnmatchcase
 from itertools import product
+from typing import NamedTuple
 
 from hcloud.catalog.book import PriceBook, absent
 from hcloud.catalog.shapes import family_of
@@ -24,8 +25,8 @@ from hcloud.usecases.deciding.plan import hours_left, spent_on
 from hcloud.usecases.workloads.billed import SHOWN_NAMES, BillOfKinds
 from hcloud.usecases.workloads.sources import open_prices
 
-BoughtSince = Callable[[datetime], tuple[Sequence[OwnedSection], tuple[str, ...]]]
-"""What a cloud says was bought since a moment, and what is said about it."""
+BoughtSince = Callable[[datetime, str], tuple[Sequence[OwnedSection], tuple[str, ...]]]
+"""What a cloud says was bought since a moment for the kind of a machine at an address, and what is said about it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,20 +140,31 @@ def market_of(loaded: Loaded, kind: MachineKind) -> MarketSection | None:
     return base.model_copy(update=own)
 
 
-def with_bought(basis: BillBasis, bought: Sequence[OwnedSection]) -> tuple[BillBasis, tuple[str, ...]]:
-    """The same with what was ``bought`` since as owned where one kind alone can be meant; what is said of the rest."""
-    offers = basis.book.offers
-    found = [(section, _covered(section, basis) if section.key in offers else []) for section in bought]
+class BoughtOfBill(NamedTuple):
+    """What is planned of a bill with what was bought since as owned where one kind alone can be meant, what of that
+    covers several kinds, and what is said of the rest."""
+
+    basis: BillBasis
+    several: tuple[OwnedSection, ...]
+    said: tuple[str, ...]
+
+
+def with_bought(basis: BillBasis, bought: Sequence[OwnedSection]) -> BoughtOfBill:
+    """What is planned of a bill with what was ``bought`` since its end."""
+    priced = [section for section in bought if section.option.floats or section.key in basis.book.offers]
+    several = tuple(section for section in priced if _is_of_several(section, basis.kinds, basis.book))
+    rest = (section for section in bought if section not in several)
+    found = [(section, _covered(section, basis) if section in priced else []) for section in rest]
     owned = (*basis.loaded.config.owned, *(section for section, kinds in found if len(kinds) == 1))
     said = tuple(
-        f"{section.key} was bought since the end of the bill "
-        f"{f'for one of {len(kinds)} kinds' if kinds else 'for no kind that is planned, or has no price,'}"
-        " and is not counted here: 'hcloud commit plan' subtracts it"
+        f"{section.key} was bought since the end of the bill and is not counted here, as it "
+        f"{f'may cover any of {len(kinds)} kinds' if kinds else 'covers no kind that is planned, or has no price'}"
+        ": 'hcloud commit plan' subtracts it"
         for section, kinds in found
         if len(kinds) != 1
     )
     config = basis.loaded.config.model_copy(update={"owned": owned})
-    return replace(basis, loaded=replace(basis.loaded, config=config)), said
+    return BoughtOfBill(replace(basis, loaded=replace(basis.loaded, config=config)), several, said)
 
 
 def without_kind(basis: BillBasis) -> list[str]:
@@ -174,6 +186,7 @@ def _covered(section: OwnedSection, basis: BillBasis) -> list[KindUse]:
     found = [use for use in basis.kinds if (use.kind.provider, use.kind.region, use.kind.family) == place]
     if section.option.is_of_one_system:
         found = [use for use in found if (use.kind.os, use.kind.tenancy) == (section.os, section.tenancy)]
+        found = [use for use in found if use.kind.sizes_share or section.instance_type in use.sizes]
     return found
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime, time
 from decimal import Decimal
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -22,12 +23,14 @@ from hcloud.planning.decide import ComparedFleets
 from hcloud.planning.fleets.evaluate import fill
 from hcloud.planning.fleets.fleet import Holding
 from hcloud.planning.fleets.floor import NOTHING_LEFT_OUT, LeftOut
-from hcloud.planning.fleets.owned import use_first
+from hcloud.planning.fleets.owned import Owned, use_first
 from hcloud.planning.forecasting.forecast import stretch
 from hcloud.planning.settings import PlanSettings
+from hcloud.readers.configuration.owned_section import OwnedSection
 from hcloud.units import HOURS_PER_MONTH, SECONDS_PER_HOUR, cents
 from hcloud.usecases.deciding.billed.basis import BillBasis
-from hcloud.usecases.deciding.plan import planned_demand
+from hcloud.usecases.deciding.billed.licences import without_licence
+from hcloud.usecases.deciding.plan import hours_left, planned_demand, spent_on
 from hcloud.usecases.progress import Progress, unheard
 
 if TYPE_CHECKING:
@@ -210,9 +213,35 @@ def _planned(compared: ComparedFleets, book: PriceBook) -> EstateKind:
     return EstateKind.planned(candidate, use_first(optimum.option.demanded, bound))
 
 
-def without_licence(offer: Offer, book: PriceBook) -> Offer:
-    """What commitments really cover and are bought as: of Google and Azure the machine without its licence."""
-    return book.offers.get(bought_key(offer.key), offer)
+class BoughtForKind(NamedTuple):
+    """What of a kind is bought already and what is left to buy."""
+
+    owned: tuple[Owned, ...]
+    left: tuple[Holding, ...]
+
+
+def bought_already(
+    bought: Sequence[OwnedSection], wanted: Sequence[Holding], basis: BillBasis, now: datetime
+) -> BoughtForKind:
+    """What was ``bought`` since the end of a bill and covers several kinds, in the place of what is ``wanted`` now of
+    the same option for one kind: as many dollars of it."""
+    left, owned, book = list(wanted), list[Owned](), basis.book
+    for section in bought:
+        dollars, expires = spent_on(section, book), datetime.combine(section.expires, time(), UTC)
+        for number, holding in enumerate(left):
+            key = holding.offer.key
+            if key.option is not section.option or holding.start_hour or not dollars:
+                continue
+            each = without_licence(holding.offer, book).effective_hourly
+            part = min(dollars, each * holding.count)
+            dollars -= part
+            left[number] = replace(holding, count=round((each * holding.count - part) / each))
+            same = replace(key, term_years=section.term_years, payment=section.payment)
+            offer = book.offers.get(same, holding.offer)
+            count = part / without_licence(offer, book).effective_hourly
+            shape = book.instance_type(key.provider, key.instance_type)
+            owned.append(Owned(offer, shape, count, hours_left(section, now), expires=expires))
+    return BoughtForKind(tuple(owned), tuple(holding for holding in left if holding.count))
 
 
 def _other(use: KindUse, basis: BillBasis, settings: PlanSettings) -> EstateKind:
@@ -220,12 +249,13 @@ def _other(use: KindUse, basis: BillBasis, settings: PlanSettings) -> EstateKind
     demanded = stretch(planned_demand(basis.found.demand(use), settings), settings.outlook)
     held = [o for o in basis.held.by_kind.get(use.kind, ()) if not o.phases]
     left, vcpus = use_first(demanded, held), float(use.usual.vcpus)
-    offer = basis.book.offers.get(_on_demand(use))
+    offer = basis.book.offers.get(on_demand_key(use))
     price = use.list_rate * vcpus if offer is None else float(offer.hourly)
     return EstateKind(left.cores / vcpus, price)
 
 
-def _on_demand(use: KindUse) -> OfferKey:
+def on_demand_key(use: KindUse) -> OfferKey:
+    """The offer on demand of the usual machine of a kind."""
     kind = use.kind
     place = kind.provider, kind.region, use.usual.name, PurchaseOption.ON_DEMAND
     return OfferKey(*place, os=kind.os, tenancy=kind.tenancy)
@@ -269,7 +299,7 @@ def _sold(use: KindUse, kind: EstateKind, book: PriceBook, term: Term) -> Offer 
     _, option, years, payment, *_ = term
     if years is None:
         return None
-    on_demand = _on_demand(use) if kind.candidate is None else kind.candidate.on_demand.key
+    on_demand = on_demand_key(use) if kind.candidate is None else kind.candidate.on_demand.key
     return sold_at(book.offers, replace(on_demand, option=option, term_years=years), payment)
 
 
