@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hcloud.catalog.shapes import family_of
-from hcloud.model.catalog import Offer, Payment, Provider, PurchaseOption
+from hcloud.model.catalog import Offer, OfferKey, Payment, Provider, PurchaseOption
 from hcloud.planning.fleets.candidates import Candidate
 from hcloud.planning.fleets.fleet import Holding, instances_needed, rent
 from hcloud.planning.forecasting.forecast import Forecast
@@ -27,8 +27,16 @@ SAVING_PLACES = 6  # beyond them shares of prices are rounding
 def term_of(offer: Offer) -> Term:
     """What offers that float, or cover several systems of a family, have in common where their dollars are the same."""
     key = offer.key
-    place = ("", "") if key.option.floats else (key.region, family_of(key.provider, key.instance_type))
+    place = ("", "") if key.option.floats else (key.region, machines_alike(key))
     return key.provider, key.option, key.term_years, key.payment, *place
+
+
+def machines_alike(key: OfferKey) -> str:
+    """The machines that what is sold for a family covers as it covers this one: of Google, which commits vCPUs and GiB
+    apart, those of the same GiB a vCPU."""
+    if key.provider is Provider.GCP:
+        return key.instance_type.rpartition("-")[0]
+    return family_of(key.provider, key.instance_type)
 
 
 @dataclass(frozen=True, slots=True)

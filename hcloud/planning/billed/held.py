@@ -317,10 +317,12 @@ def _covers(held: BilledCommitment, kind: MachineKind) -> bool:
 
 
 def _is_of_several(held: BilledCommitment, kinds: Sequence[KindUse]) -> bool:
-    """Whether it may cover several kinds: it floats, or is of a family with several systems."""
+    """Whether it may cover several kinds: it floats, or is of a family with several systems (instances: of machines
+    with the same GiB a vCPU)."""
     if not held.option.is_of_a_family or not (held.region and held.family):
         return held.option in FLOATING
-    return sum(_covers(held, use.kind) for use in kinds) > 1
+    ratios = [use.usual.memory_gib / use.usual.vcpus for use in kinds if _covers(held, use.kind)]
+    return len(ratios) > 1 and (held.option.is_spend_based or len(set(ratios)) == 1)
 
 
 def _covered_units(option: PurchaseOption, use: KindUse) -> float:

@@ -51,14 +51,14 @@ FLAT = np.ones(HOURS)
 FLOOR = 0.05  # planning.commit_min_saving
 AWS = Provider.AWS
 AZURE = Provider.AZURE
-REGIONS = {AWS: "us-east-1", AZURE: "eastus"}
-BOOK = load_bundled(providers={AWS, AZURE}, regions={"us-east-1", "eu-west-1", "eastus"}, systems={"linux", "windows"})
+REGIONS = {AWS: "us-east-1", AZURE: "eastus", Provider.GCP: "us-central1"}
+BOOK = load_bundled(providers={*REGIONS}, regions={"eu-west-1", *REGIONS.values()}, systems={"linux", "windows"})
 COMPUTE_PLAN = PurchaseOption.COMPUTE_SAVINGS_PLAN
 
 
 def used(name: str, hours: NDArray[np.float64], os: str = "linux", account: str = "1", **more: object) -> BilledUsage:
     """Usage of a type in one region of its cloud, paid at today's on-demand price."""
-    provider = AZURE if name.startswith("Standard_") else AWS
+    provider = AZURE if name.startswith("Standard_") else AWS if "." in name else Provider.GCP
     region, family = REGIONS[provider], family_of(provider, name)
     key = OfferKey(provider, region, name, PurchaseOption.ON_DEMAND, os=os)
     hourly = BOOK.offers[key].hourly if key in BOOK.offers else Decimal(1)
@@ -792,6 +792,16 @@ def test_a_reservation_of_azure_is_bought_for_linux_and_windows_together(held: i
         assert kind.plan is not None
         said = "".join(told_of_licences(kind.plan, use.kind, BOOK))
         assert ("the licence of windows, which Azure bills" in said) is (use.kind.os == "windows"), said
+
+
+def test_committed_use_of_google_covers_no_machines_of_other_memory() -> None:
+    """It is of vCPUs and GiB apart: that of e2-standard by day covers no e2-highmem by night."""
+    loaded = load_config(None)
+    section = MarketSection(provider=Provider.GCP, options=(PurchaseOption.COMMITTED_USE,))
+    loaded = replace(loaded, config=loaded.config.model_copy(update={"markets": (section,)}, deep=True))
+    day, night = (used(name, 12 + 8 * x) for name, x in (("e2-standard-4", DAY), ("e2-highmem-4", -DAY)))
+    both, *apart = (planned(bill(*usage), loaded).after for usage in ((day, night), (day,), (night,)))
+    assert both == pytest.approx(sum(apart), rel=Decimal("1e-3"))
 
 
 @pytest.mark.parametrize("is_in_bill", [True, False])

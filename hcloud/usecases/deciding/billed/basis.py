@@ -78,9 +78,11 @@ def _is_of_several(section: OwnedSection, kinds: Sequence[KindUse], book: PriceB
     """Whether what is owned covers several kinds: it floats, or is of a family with several systems."""
     if not section.option.is_of_a_family:
         return section.option.floats
-    family = book.instance_type(section.provider, section.instance_type).family
-    place = section.provider, section.region, family
-    return sum((use.kind.provider, use.kind.region, use.kind.family) == place for use in kinds) > 1
+    shape = book.instance_type(section.provider, section.instance_type)
+    place, ratio = (section.provider, section.region, shape.family), shape.memory_gib / shape.vcpus
+    found = [use for use in kinds if (use.kind.provider, use.kind.region, use.kind.family) == place]
+    alike = (section.option.is_spend_based or u.usual.memory_gib / u.usual.vcpus == ratio for u in found)
+    return sum(alike) > 1
 
 
 def _as_billed(section: OwnedSection, found: BillOfKinds, book: PriceBook) -> BilledCommitment:

@@ -15,7 +15,15 @@ from hcloud.catalog.book import PriceBook
 from hcloud.catalog.cover.steps import bought_key
 from hcloud.model.catalog import Offer, OfferKey, PurchaseOption
 from hcloud.planning.billed.better import better, left_out
-from hcloud.planning.billed.estate import BilledEstate, EstateKind, EstatePool, KindPurchase, Term, term_of
+from hcloud.planning.billed.estate import (
+    BilledEstate,
+    EstateKind,
+    EstatePool,
+    KindPurchase,
+    Term,
+    machines_alike,
+    term_of,
+)
 from hcloud.planning.billed.floating import HeldPool
 from hcloud.planning.billed.held import sold_at
 from hcloud.planning.billed.kinds import KindUse, MachineKind
@@ -330,4 +338,4 @@ def _is_of_place(kind: EstateKind, term: Term) -> bool:
         return False
     provider, *_, region, family = term
     key = kind.candidate.on_demand.key
-    return key.provider == provider and region in ("", key.region) and family in ("", kind.candidate.shape.family)
+    return key.provider == provider and region in ("", key.region) and family in ("", machines_alike(key))
