@@ -280,7 +280,7 @@ def _pools(
     for term, pools in alike.items():
         dollars = np.sum([_dollars(pool, *clock) for pool in pools], axis=0)
         rates = {n: _rate(pools, use, kind, book, term) for n, (use, kind) in enumerate(kinds)}
-        yield EstatePool(dollars, {n: rate for n, rate in rates.items() if rate}, not term[1].floats)
+        yield EstatePool.of(dollars, {n: rate for n, rate in rates.items() if rate}, term[1])
 
 
 def _dollars(pool: HeldPool, steps: int, seconds: int) -> Floats:
