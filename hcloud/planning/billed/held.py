@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
 from decimal import Decimal
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,6 +28,7 @@ FLOATING = frozenset(option for option in PurchaseOption if option.floats)
 Shares = Mapping[MachineKind, "Sequence[Owned]"]
 KnownVcpus = dict[tuple[MachineKind, int], "tuple[int, float | Floats]"]
 A_DAY = timedelta(days=1)
+SAME_RATE = 5e-4  # ours: what rates are apart by rounding
 MOST_PHASES = 4  # ours: each is an array of hours for each kind and commitment
 
 
@@ -81,6 +82,18 @@ class HeldRule:
             key = bought_key(OfferKey(kind.provider, kind.region, use.usual.name, *terms, kind.os, kind.tenancy))
             if (offer := sold_at(self.offers, key, held.payment)) is not None:
                 yield kind, float(offer.effective_hourly / use.usual.vcpus)
+
+    def with_term(self, held: BilledCommitment, parts: Sequence[HeldPart]) -> BilledCommitment:
+        """The same with the term and payment at which it is sold today at the very rates of its ``parts``, where a bill
+        says none (FOCUS): at other rates it stays as it is."""
+        rates = {p.use.kind: float(p.hourly / p.shape.vcpus) for p in parts if p.hourly}
+        if held.term_years or not rates:
+            return held
+        terms = [replace(held, term_years=years, payment=paid) for years, paid in product((1, 3), Payment)]
+        sold = [(one, dict(self.sold(one, (part.use for part in parts)))) for one in terms]
+        alike = [(max(abs(at[k] / rates[k] - 1) for k in rates), one) for one, at in sold if rates.keys() <= at.keys()]
+        least, found = min(alike, key=lambda one: one[0], default=(1.0, held))
+        return found if least < SAME_RATE else held
 
     def hours_left(self, held: BilledCommitment) -> int:
         """How many hours it still holds."""
@@ -147,7 +160,8 @@ def held_of(bill: Bill, kinds: Sequence[KindUse], types: Types, rule: HeldRule) 
             running = [(until, _running(kinds, shares, rule, begin, known)) for begin, until in phases]
             sold = dict(rule.sold(held, fitting)) if held.used == 0 and held.option.is_spend_based else {}
             parts = [] if sold else parts
-            pool = pool_of(held, parts, fitting, (0.0, 0.0) if parts else _free(held, bill), left)
+            free = (0.0, 0.0) if parts else _free(held, bill)
+            pool = pool_of(rule.with_term(held, parts), parts, fitting, free, left)
             pool = replace(pool, rates={**pool.rates, **sold}) if pool else None
             pools += [pool] if pool else []
             parts = list(flowing(pool, fitting, running)) if pool else []

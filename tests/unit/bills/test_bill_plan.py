@@ -761,6 +761,20 @@ def test_a_savings_plan_of_a_family_is_bought_for_its_systems_together() -> None
     assert float(made.after) <= min(map(cost, np.linspace(0, 8, 801))) * 1.001
 
 
+@pytest.mark.parametrize(
+    ("rate", "payment"), [("0.0695424", Payment.NONE), ("0.0649152", Payment.ALL), ("0.0655", None)]
+)
+def test_a_savings_plan_without_a_term_in_the_bill_has_that_of_its_rates(rate: str, payment: Payment | None) -> None:
+    """What a bill of FOCUS does not say of other kinds was its mean discount; at rates that none sells it is still."""
+    m5 = used("m5.large", 20 * FLAT, covered={COMPUTE_PLAN: 20 * FLAT})
+    dollars = 20 * Decimal(rate)
+    covered = {m5.kind: CoveredUse(20.0 * HOURS, dollars * HOURS)}
+    held = replace(savings_plan(str(dollars)), covered=covered, term_years=None, payment=None)
+    made = by_kinds(bill(m5, used("c5.large", 9 * FLAT), commitments=(held,)), load_config(None))
+    [pool] = basis_of(made, load_config(None), NOW).held.pools
+    assert (pool.term_years, pool.payment) == (payment and 1, payment)
+
+
 @pytest.mark.parametrize("held", [0, 9])
 def test_a_reservation_of_azure_is_bought_for_linux_and_windows_together(held: int) -> None:
     """It covers the machine of both, and the licence is billed by use beside it. It was bought for each alone, and for
