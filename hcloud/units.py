@@ -192,6 +192,16 @@ def format_figure(amount: Decimal, places: int = 0) -> str:
     return f"{rounded if rounded else abs(rounded):,.{places}f}"
 
 
+def rate_places(*hourly: Decimal | float) -> int:
+    """How many places tell rates of dollars an hour apart: cents from a dime on, else hundredths of cents."""
+    return 2 if any(rate * 10 >= 1 or not rate for rate in hourly) else 4
+
+
+def format_hourly(hourly: Decimal) -> str:
+    """A rate in a column of dollars an hour, in cents: what is below one in hundredths of it."""
+    return format_figure(hourly, rate_places(hourly * 10))
+
+
 def format_age(days: int) -> str:
     """The age of a price in words."""
     return "today" if days == 0 else f"{counted(days, 'day')} old"

@@ -65,6 +65,11 @@ class PurchaseOption(StrEnum):
         """Whether the commitment covers the operating system and tenancy alone that it was bought for."""
         return self in (PurchaseOption.RESERVED, PurchaseOption.CONVERTIBLE)
 
+    @property
+    def is_of_a_family(self) -> bool:
+        """Whether the commitment covers all systems of a family in a region."""
+        return self.is_commitment and not self.floats and not self.is_of_one_system
+
     def bound_to(self, special: str) -> str:
         """Which unusual system and tenancy it alone covers where it is bought for this one; empty where none."""
         return special if self.is_of_one_system else ""

@@ -111,8 +111,8 @@ def _with_mechanism(strategy: Strategy, mechanism: str, path: Path) -> Strategy:
     reading.problems += [Problem(str(path), where, what, why) for where, what, why in keys]
     reading.refuse(mechanism)
     if found:
-        said = "; ".join(f"with {what}, {why}" for _, what, why in found)
-        raise UsageError(f"{made.name} cannot be: {said}")
+        *_, (_, what, why) = found  # what the part itself says, where the strategy says it of it, too
+        raise UsageError(f"{made.name} cannot be: with {what}, {why}")
     return made
 
 
@@ -167,17 +167,17 @@ def _unfit_queues(strategy: Strategy, rule: Mapping[str, str]) -> Iterable[tuple
     """Queues at servers that the mapping or the placement has no use for."""
     only, counted = rule["mapping"] == "reserved-only", isinstance(rule_of(strategy, "queueing"), BucketCounters)
     if isinstance(rule_of(strategy, "placement"), Sparrow) and not only:
-        words = "jobs wait at reserved servers, and mapping has to be reserved-only, as in SR"
+        words = "jobs wait at reserved servers. Mapping has to be reserved-only, as in SR"
         yield "mechanisms.placement.rule", "sparrow", words
     if isinstance(rule_of(strategy, "placement"), TwoLevel) and not only:
         words = "only reserved servers are offered; it needs mapping reserved-only, as in SR"
         yield "mechanisms.placement.rule", "two-level", words
     if counted and not only:
-        words = "jobs wait for units of the reserve, and mapping has to be reserved-only, as in SR"
+        words = "jobs wait for units of the reserve. Mapping has to be reserved-only, as in SR"
         yield "mechanisms.queueing.rule", "bucket-counters", words
     if isinstance(rule_of(strategy, "queueing"), MultiClass):
         if not only:
-            words = "jobs wait for pools of the reserve, and mapping has to be reserved-only, as in SR"
+            words = "jobs wait for pools of the reserve. Mapping has to be reserved-only, as in SR"
             yield "mechanisms.queueing.rule", "multi-class", words
         if rule["placement"] == "two-level":
             yield "mechanisms.queueing.rule", "multi-class", "two-level offers servers to jobs in one queue"

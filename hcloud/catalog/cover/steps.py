@@ -141,16 +141,19 @@ def bare_key(key: OfferKey) -> OfferKey:
     return replace(key, os="linux", tenancy="shared")
 
 
-def bought_offer(commitment: CommitmentTerm, book: PriceBook) -> Offer:
-    """What is really bought: Google and Azure commit machines, and a licence is paid by use beside them.
+def bought_key(key: OfferKey) -> OfferKey:
+    """What commitments really cover: Google and Azure commit machines, and a licence is paid by use beside them.
 
     Price books also quote such commitments with the licence in the price, to compare like with like; charging that
-    while the usage pays its licence would count it twice. Raises EvidenceError where the book lacks the Linux offer.
+    while the usage pays its licence would count it twice.
     """
-    key = commitment.offer.key
-    if CLOUDS[key.provider].covers_licence or key.os == "linux":
-        return commitment.offer
-    return book.offer(replace(key, os="linux"))
+    return key if CLOUDS[key.provider].covers_licence else replace(key, os="linux")
+
+
+def bought_offer(commitment: CommitmentTerm, book: PriceBook) -> Offer:
+    """What is really bought; raises EvidenceError where the book lacks the Linux offer."""
+    key = bought_key(commitment.offer.key)
+    return commitment.offer if key == commitment.offer.key else book.offer(key)
 
 
 def plan_rate(plan: CommitmentTerm, key: OfferKey, book: PriceBook) -> Decimal:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hcloud.catalog.shapes import family_of
-from hcloud.model.catalog import Offer, Payment, Provider, PurchaseOption
+from hcloud.model.catalog import Offer, OfferKey, Payment, Provider, PurchaseOption
 from hcloud.planning.fleets.candidates import Candidate
 from hcloud.planning.fleets.fleet import Holding, instances_needed, rent
 from hcloud.planning.forecasting.forecast import Forecast
@@ -27,8 +28,16 @@ SAVING_PLACES = 6  # beyond them shares of prices are rounding
 def term_of(offer: Offer) -> Term:
     """What offers that float, or cover several systems of a family, have in common where their dollars are the same."""
     key = offer.key
-    place = ("", "") if key.option.floats else (key.region, family_of(key.provider, key.instance_type))
+    place = ("", "") if key.option.floats else (key.region, machines_alike(key))
     return key.provider, key.option, key.term_years, key.payment, *place
+
+
+def machines_alike(key: OfferKey) -> str:
+    """The machines that what is sold for a family covers as it covers this one: of Google, which commits vCPUs and GiB
+    apart, those of the same GiB a vCPU."""
+    if key.provider is Provider.GCP:
+        return key.instance_type.rpartition("-")[0]
+    return family_of(key.provider, key.instance_type)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +79,18 @@ class EstateKind:
 @dataclass(frozen=True, slots=True)
 class EstatePool:
     """Commitments that float: their dollars an hour at each step, and what an hour of a machine of each kind that they
-    may cover takes of them, by the number of the kind. Those bound to a family are applied ``first``."""
+    may cover takes of them, by the number of the kind. Those bound to a family are applied ``first``; instances of one
+    (``alike``) to its kinds in proportion to what they use, as they save the same of each."""
 
     dollars: Floats
     rates: Mapping[int, float]
     first: bool = False
+    alike: bool = False
+
+    @classmethod
+    def of(cls, dollars: Floats, rates: Mapping[int, float], option: PurchaseOption) -> EstatePool:
+        """That of an option."""
+        return cls(dollars, rates, not option.floats, not option.is_spend_based)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,11 +183,16 @@ class BilledEstate:
         pools = self.floating(bought)
         rooms = [pool.dollars.copy() for pool in pools]
         used = np.zeros((len(pools), len(self.kinds)))
-        for rate, number, kind in self.order(pools):
-            taken = np.minimum(left[kind], rooms[number] / rate)
-            left[kind] = left[kind] - taken
-            rooms[number] -= taken * rate
-            used[number, kind] = float(taken.sum()) * rate
+        order = enumerate(self.order(pools))
+        for (number, _), same in groupby(order, lambda at: (at[1][1], -1 if pools[at[1][1]].alike else at[0])):
+            rates = [(rate, kind) for _, (rate, _, kind) in same]
+            asked = sum((left[kind] * rate for rate, kind in rates), np.zeros(1))
+            part = np.minimum(np.divide(rooms[number], asked, out=np.ones_like(asked), where=asked > 0), 1.0)
+            for rate, kind in rates:
+                taken = left[kind] * part
+                left[kind] = left[kind] - taken
+                used[number, kind] = float(taken.sum()) * rate
+            rooms[number] = np.maximum(rooms[number] - asked * part, 0.0)
         return left, used, rooms
 
     def _idle(self, used: Floats, rooms: Sequence[float]) -> Floats:
@@ -201,7 +222,7 @@ class BilledEstate:
         """What is held that floats, then what is bought, that of one term as one."""
         steps = len(self.kinds[0].machines)
         found = self.terms(bought).items()
-        terms = {term: EstatePool(np.zeros(steps), rates, not term[1].floats) for term, rates in found}
+        terms = {term: EstatePool.of(np.zeros(steps), rates, term[1]) for term, rates in found}
         for p in bought:
             if p.rates is not None:
                 terms[p.term].dollars[p.steps] += float(p.holding.offer.effective_hourly) * p.holding.count

@@ -72,6 +72,10 @@ def pool_of(
     rates = {use.kind: use.list_rate * dollars / listed for use in fitting}
     rates |= {part.use.kind: float(part.hourly / part.shape.vcpus) for part in parts if part.hourly}
     known = {part.use.kind: float(part.hourly * part.count) for part in parts if part.hourly}
+    if not held.option.is_spend_based:  # so many vCPUs of whatever system
+        vcpus = float(sum(part.count * part.shape.vcpus for part in parts))
+        rates = {use.kind: dollars / vcpus for use in fitting}
+        known = dict.fromkeys(rates, dollars)
     covered = {use.kind: rates[use.kind] for use in fitting if rates[use.kind]}
     place = ("", "") if held.option.floats else (held.region, held.family)
     return HeldPool(held.provider, *term, dollars, covered, known, hours_left, place)

@@ -7,11 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
 from decimal import Decimal
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hcloud.catalog.cover.steps import bought_key
 from hcloud.model.bill import Bill, BilledCommitment
 from hcloud.model.catalog import InstanceType, Offer, OfferKey, Origin, Payment, PurchaseOption
 from hcloud.planning.billed.floating import COUNT_PLACES, HeldPart, HeldPool, Running, flowing, pool_of
@@ -22,13 +23,12 @@ from hcloud.units import HOURS_PER_MONTH, format_money
 if TYPE_CHECKING:
     from hcloud.model.workload import Floats
 
-ANY_SYSTEM = frozenset({PurchaseOption.INSTANCE_SAVINGS_PLAN, PurchaseOption.COMMITTED_USE, PurchaseOption.RESERVATION})
-"""Options that cover all systems of a family in a region."""
 FLOATING = frozenset(option for option in PurchaseOption if option.floats)
 """Options that cover every family and region of their provider."""
 Shares = Mapping[MachineKind, "Sequence[Owned]"]
 KnownVcpus = dict[tuple[MachineKind, int], "tuple[int, float | Floats]"]
 A_DAY = timedelta(days=1)
+SAME_RATE = 5e-4  # ours: what rates are apart by rounding
 MOST_PHASES = 4  # ours: each is an array of hours for each kind and commitment
 
 
@@ -79,9 +79,21 @@ class HeldRule:
         """What a vCPU of each of these kinds takes of a commitment as it is sold today, in dollars an hour."""
         for use in uses if held.term_years else ():
             kind, terms = use.kind, (held.option, held.term_years or 0, Payment.NONE)
-            key = OfferKey(kind.provider, kind.region, use.usual.name, *terms, kind.os, kind.tenancy)
+            key = bought_key(OfferKey(kind.provider, kind.region, use.usual.name, *terms, kind.os, kind.tenancy))
             if (offer := sold_at(self.offers, key, held.payment)) is not None:
                 yield kind, float(offer.effective_hourly / use.usual.vcpus)
+
+    def with_term(self, held: BilledCommitment, parts: Sequence[HeldPart]) -> BilledCommitment:
+        """The same with the term and payment at which it is sold today at the very rates of its ``parts``, where a bill
+        says none (FOCUS): at other rates it stays as it is."""
+        rates = {p.use.kind: float(p.hourly / p.shape.vcpus) for p in parts if p.hourly}
+        if held.term_years or not rates:
+            return held
+        terms = [replace(held, term_years=years, payment=paid) for years, paid in product((1, 3), Payment)]
+        sold = [(one, dict(self.sold(one, (part.use for part in parts)))) for one in terms]
+        alike = [(max(abs(at[k] / rates[k] - 1) for k in rates), one) for one, at in sold if rates.keys() <= at.keys()]
+        least, found = min(alike, key=lambda one: one[0], default=(1.0, held))
+        return found if least < SAME_RATE else held
 
     def hours_left(self, held: BilledCommitment) -> int:
         """How many hours it still holds."""
@@ -146,9 +158,10 @@ def held_of(bill: Bill, kinds: Sequence[KindUse], types: Types, rule: HeldRule) 
             fitting = [use for use in fitting if use.kind in own or held.option not in FLOATING or rule.is_covered(use)]
             phases = _phases(shares, min(left, rule.horizon_hours))
             running = [(until, _running(kinds, shares, rule, begin, known)) for begin, until in phases]
-            sold = {} if held.used != 0 else dict(rule.sold(held, fitting))
+            sold = dict(rule.sold(held, fitting)) if held.used == 0 and held.option.is_spend_based else {}
             parts = [] if sold else parts
-            pool = pool_of(held, parts, fitting, (0.0, 0.0) if parts else _free(held, bill), left)
+            free = (0.0, 0.0) if parts else _free(held, bill)
+            pool = pool_of(rule.with_term(held, parts), parts, fitting, free, left)
             pool = replace(pool, rates={**pool.rates, **sold}) if pool else None
             pools += [pool] if pool else []
             parts = list(flowing(pool, fitting, running)) if pool else []
@@ -265,7 +278,7 @@ def _reach(held: BilledCommitment) -> tuple[object, ...]:
     """What commitments have in common that cover the same."""
     if held.option in FLOATING:
         return held.provider, held.option
-    system = () if held.option in ANY_SYSTEM else (held.os, held.tenancy)
+    system = () if held.option.is_of_a_family else (held.os, held.tenancy)
     return held.provider, held.option, held.region, held.family, *system
 
 
@@ -311,17 +324,19 @@ def _covers(held: BilledCommitment, kind: MachineKind) -> bool:
         return True
     if (held.region and held.region != kind.region) or (held.family and held.family != kind.family):
         return False
-    if held.option in ANY_SYSTEM:
+    if held.option.is_of_a_family:
         return True
     own_size = kind.label == kind.family or kind.os == "linux" or held.instance_type in ("", kind.label)
     return own_size and (held.os, held.tenancy) == (kind.os, kind.tenancy)
 
 
 def _is_of_several(held: BilledCommitment, kinds: Sequence[KindUse]) -> bool:
-    """Whether it may cover several kinds: it floats, or is a savings plan of a family with several systems."""
-    if held.option is not PurchaseOption.INSTANCE_SAVINGS_PLAN or not (held.region and held.family):
+    """Whether it may cover several kinds: it floats, or is of a family with several systems (instances: of machines
+    with the same GiB a vCPU)."""
+    if not held.option.is_of_a_family or not (held.region and held.family):
         return held.option in FLOATING
-    return sum(_covers(held, use.kind) for use in kinds) > 1
+    ratios = [use.usual.memory_gib / use.usual.vcpus for use in kinds if _covers(held, use.kind)]
+    return len(ratios) > 1 and (held.option.is_spend_based or len(set(ratios)) == 1)
 
 
 def _covered_units(option: PurchaseOption, use: KindUse) -> float:

@@ -115,10 +115,10 @@ def pool_of(of: MixLine | BesideKind | WantedCommitment | Commitment) -> Pool:
     return (str(of.option), family)
 
 
-def bought_for_others(plan: Plan, history: PurchaseHistory) -> frozenset[str]:
-    """Ids of the commitments that were bought for other kinds of machines than those of a plan: of another region,
-    family, system or tenancy, whatever the size."""
-    mine = {_kind_in(line.address) for line in plan.purchases}
+def bought_for_others(addresses: Iterable[str], history: PurchaseHistory) -> frozenset[str]:
+    """Ids of the commitments that were bought for other kinds of machines than those of these addresses: of another
+    region, family, system or tenancy, whatever the size."""
+    mine = {_kind_in(address) for address in addresses}
     return frozenset(p.id for p in history.purchases if p.is_bought and _kind_in(p.intent.address) not in mine)
 
 

@@ -81,20 +81,22 @@ def _commitment(of: list[LineTotal], priced: PricedLines, hours: BillHours, off:
         covered=_covered_by(covered, priced) or None,
         first=_hour(min(t.first for t in of)),
         last=_hour(max(t.last for t in of)),
-        net=_net(covered, fees if held.payment is Payment.NONE else [], priced),
+        net=_net(covered, fees, priced, is_billed=held.payment is Payment.NONE),
     )
 
 
-def _net(covered: list[LineTotal], fees: list[LineTotal], priced: PricedLines) -> Decimal:
+def _net(covered: list[LineTotal], fees: list[LineTotal], priced: PricedLines, *, is_billed: bool) -> Decimal:
     """What a dollar of a commitment costs after discounts: by what it covered, where that is said before and after,
-    else by its ``fees``, where they are all that is paid for it."""
+    else by its ``fees``, where they say it, or are all that is paid for it (``is_billed``)."""
     both = [t for t in covered if t.line.use and t.line.paid_by not in t.line.use and has(t, (t.line.paid_by,))]
     gross = sum((priced.of([t], *t.line.use) for t in both), Decimal(0))
     if gross > 0:
         return (priced.paid(both) / gross).quantize(_RATE)
-    billed = priced.of(fees, "cost")
-    gross = sum((priced.of([t], *t.line.fee) for t in fees), Decimal(0)) if billed > 0 else gross
-    return (billed / gross).quantize(_RATE) if gross > 0 else Decimal(1)
+    after = sum((priced.of([t], *t.line.net) for t in fees), Decimal(0))
+    before = sum((priced.of([t], *(t.line.gross if after > 0 else t.line.fee)) for t in fees), Decimal(0))
+    if after <= 0 and is_billed:
+        after = priced.of(fees, "cost")
+    return (after / before).quantize(_RATE) if min(after, before) > 0 else Decimal(1)
 
 
 def _are_listed(covered: list[LineTotal]) -> bool:

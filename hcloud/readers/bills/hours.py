@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 from fractions import Fraction
 
 import numpy as np
@@ -62,13 +62,19 @@ class BillHours:
 
     def _late(self) -> int:
         """How many hours at the begin have late use of earlier months alone, as it seems: less than a part of a usual
-        day, before a day without any, and fewer days than the others."""
+        day, before a day without any, fewer days than the others, and none of the month in which these begin."""
         days = np.bincount((np.arange(self.count) + self.first) // _DAY - self.first // _DAY, self.values.sum(axis=0))
+        in_use = np.flatnonzero(days)
         for place in np.flatnonzero(days == 0)[::-1].tolist():
             rest = days[place + 1 :]
-            if place < len(rest) and days[:place].sum() < _LATE * np.median(rest):
+            last, begin = (set(map(self._month, d)) for d in (in_use[in_use < place][-1:], in_use[in_use > place][:1]))
+            if place < len(rest) and last != begin and days[:place].sum() < _LATE * np.median(rest):
                 return int((place + 1) * _DAY - self.first % _DAY)
         return 0
+
+    def _month(self, day: int) -> int:
+        """The month of one of its days."""
+        return datetime.fromtimestamp((self.first // _DAY + day) * _DAY * 3600, UTC).month
 
     def has(self, used: LineTotal) -> bool:
         """Whether lines of use are of its hours: not of those before the months that are billed."""

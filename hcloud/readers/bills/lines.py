@@ -60,8 +60,8 @@ class BillLine:
 
     ``per`` is how many hours one unit of their quantity is, ``paid_by`` the column with the amortised cost of usage.
     ``fee`` names the columns whose sum a commitment cost, ``use`` those of which its used part is the sum, ``unused``
-    those whose sum was not used. Where commitments hold for ``part`` of a machine alone (vCPUs, memory), one unit of
-    quantity is so many ``units`` of it for an hour.
+    those whose sum was not used, ``net`` and ``gross`` those of a fee after and before discounts. Where commitments
+    hold for ``part`` of a machine alone (vCPUs, memory), one unit of quantity is so many ``units`` of it for an hour.
     """
 
     kind: LineKind
@@ -74,6 +74,8 @@ class BillLine:
     fee: tuple[str, ...] = ()
     use: tuple[str, ...] = ()
     unused: tuple[str, ...] = ()
+    net: tuple[str, ...] = ()
+    gross: tuple[str, ...] = ()
     said: str = ""
     part: str = ""
     units: float = 0.0

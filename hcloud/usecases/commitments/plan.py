@@ -58,6 +58,10 @@ def plan_of(loaded: Loaded, file: Path | None, where: CommitSelection, at: datet
     return replace(plan, warnings=(*plan.warnings, *said))
 
 
+def _bought_in(plan: Plan) -> list[str]:
+    return [line.address for line in plan.purchases]
+
+
 def recommend(loaded: Loaded, file: Path | None, where: CommitSelection, at: datetime) -> Recommendation:
     """What to commit to; a cloud is asked (and only asked) where one is named."""
     plan = plan_of(loaded, file, where, at)
@@ -66,7 +70,7 @@ def recommend(loaded: Loaded, file: Path | None, where: CommitSelection, at: dat
     if where.cloud_in(loaded) is not None:
         with opened(loaded, where, place_in(plan, loaded, where), at) as ground:
             scope, held = ground.live.ask(ground.cloud.scope), ground.live.ask(ground.cloud.commitments)
-            others = bought_for_others(plan, ground.live.history())
+            others = bought_for_others(_bought_in(plan), ground.live.history())
     needs = tuple(
         n
         for n in still_to_buy(plan, held, at, others, scope)
@@ -127,7 +131,7 @@ def plan_purchases(
 def _planned(plan: Plan, asked: PurchasePlanRequest, ground: CommitGround, at: datetime) -> PlannedPurchases:
     _check_settled(ground)
     scope, held = ground.live.ask(ground.cloud.scope), ground.live.ask(ground.cloud.commitments)
-    needs = still_to_buy(plan, held, at, bought_for_others(plan, ground.live.history()), scope)
+    needs = still_to_buy(plan, held, at, bought_for_others(_bought_in(plan), ground.live.history()), scope)
     here = tuple(n for n in needs if _is_in(n, scope))
     elsewhere = tuple(sorted({f"{n.wanted.cloud} {n.wanted.region}" for n in needs if not _is_in(n, scope)}))
     missing = [n for n in here if n.missing]

@@ -275,17 +275,16 @@ def _of_parts(seen: PlanNoteInputs, jobs: Jobs) -> Iterator[str]:
     if times := counted_too_often(jobs, seen.demand, smallest):
         step, finer = format_duration(seen.demand.step_seconds), format_duration(FINE_STEP)
         yield (
-            f"jobs are shorter than the {step} that machines are counted by: that is {times:.1f} times the hours"
-            f" of steps of {finer}, and makes commitments look better than they are; set planning.step: {finer}, or"
-            " compare by simulation with --strategy auto"
+            f"jobs are shorter than the {step} that machines are counted by: {times:.1f} times the hours of steps of"
+            f" {finer}. Commitments save less than this plan says: set planning.step: {finer}, or compare by simulation"
+            " with --strategy auto"
         )
     elif not is_simulated and (most := far_above_means(jobs, seen.demand)):
         highest = float(np.max(seen.demand.cores))
         yield (
             f"up to {most:,.1f} vCPUs are in use at once, {most / highest:.1f} times the highest mean of"
-            f" {format_duration(seen.demand.step_seconds)} ({highest:,.1f}): machines are counted by such means, which"
-            " makes commitments look better, and what is rented cheaper, than they are; 'hcloud simulate PLAN' tells"
-            " what this fleet costs"
+            f" {format_duration(seen.demand.step_seconds)} ({highest:,.1f}) that machines are counted by. The plan"
+            " costs more than it says, and its commitments save less: 'hcloud simulate PLAN' shows how much"
         )
 
 

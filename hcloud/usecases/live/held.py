@@ -10,10 +10,12 @@ from datetime import datetime
 from hcloud.errors import DeniedError
 from hcloud.model.catalog import Payment, Provider, PurchaseOption, system_of
 from hcloud.model.holdings.live import Commitment, Scope
-from hcloud.planning.purchases.purchase import held_quantity, is_standing, queued_for
+from hcloud.planning.purchases.history import history
+from hcloud.planning.purchases.purchase import bought_for_others, held_quantity, is_standing, queued_for
 from hcloud.planning.settings import LARGE_VCPUS
 from hcloud.readers.configuration.config import Loaded
 from hcloud.readers.configuration.owned_section import OwnedSection
+from hcloud.store.records.purchases import PurchaseLedger
 from hcloud.usecases.live.ground import LiveGround
 from hcloud.usecases.workloads.bills import is_bill_named
 
@@ -50,19 +52,21 @@ def with_held(ground: LiveGround, at: datetime) -> tuple[Loaded, tuple[str, ...]
     return loaded.changed(owned=(*loaded.config.owned, *known)), said
 
 
-def bought_since(ground: LiveGround, at: datetime, end: datetime) -> tuple[tuple[OwnedSection, ...], tuple[str, ...]]:
-    """What the cloud says was bought since the end of a bill, and what should be said about it. What floats is of no
-    kind alone, whatever type a cloud tells of it: of what floats only what a person states as owned is counted."""
+def bought_since(
+    ground: LiveGround, at: datetime, end: datetime, of: str
+) -> tuple[tuple[OwnedSection, ...], tuple[str, ...]]:
+    """What the cloud says was bought since the end of a bill for a kind of machine (``of`` is the address of one), and
+    what should be said about it. What the ledger has as bought for another kind is left out, and of what floats what a
+    person states as owned; what floats is counted in that machine, whatever type a cloud tells."""
     scope, held, denied = _asked(ground)
-    since = [c for c in held if c.starts is not None and c.starts >= end]
-    said = tuple(
-        f"{c.id} ({c.option.in_words}) was bought since the end of the bill for several kinds of machines and is not "
-        "counted here: 'hcloud commit plan' subtracts it"
+    others = bought_for_others([of], history(PurchaseLedger(ground.beside).entries()))
+    since = [c for c in held if c.starts is not None and c.starts >= end and c.id not in others]
+    mine = [
+        replace(c, instance_type=of.split("/")[2]) if c.option.floats else c
         for c in since
-        if c.option.floats and is_standing(c, at) and c.option not in _stated_to_float(ground)
-    )
-    of_kinds = [c for c in since if not c.option.floats]
-    return (_sections(of_kinds, ground, scope, at) if scope is not None else ()), (*denied, *said)
+        if not (c.option.floats and c.option in _stated_to_float(ground))
+    ]
+    return (_sections(mine, ground, scope, at) if scope is not None else ()), denied
 
 
 def _asked(ground: LiveGround) -> tuple[Scope | None, Sequence[Commitment], tuple[str, ...]]:

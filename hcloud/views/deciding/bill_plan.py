@@ -10,7 +10,7 @@ from decimal import Decimal
 from hcloud.model.bill import rows_in_words
 from hcloud.model.plans.bill_plan import BillPlan, KindPlan
 from hcloud.model.plans.held import said_days
-from hcloud.units import cents, counted, format_figure, format_money, format_span, plain
+from hcloud.units import cents, counted, format_figure, format_hourly, format_money, format_span, plain
 from hcloud.views.charts import figure
 from hcloud.views.comment import LONGEST_LINE
 from hcloud.views.console import Terminal
@@ -120,7 +120,7 @@ def _purchases(made: BillPlan) -> Figures:
         (
             f"{p.provider} {SHORT[p.option]} {p.term_years}y {p.payment.replace('-', ' ')}",
             f"{p.kinds:,}",
-            format_figure(p.hourly, 2),
+            format_hourly(p.hourly),
             _some(p.upfront),
         )
         for p in made.purchases

@@ -23,6 +23,7 @@ from hcloud.units import (
     format_age,
     format_duration,
     format_figure,
+    format_hourly,
     format_money,
     format_span,
     percent,
@@ -169,7 +170,7 @@ def _alternatives_table(plan: Plan) -> Figures:
     names = ("alternatives", "$/h", "$/month", f"$ over {horizon(plan)}", "against plan")
     told = told_alternatives(plan)
     rows = [
-        (name, format_figure(o.hourly, 2), format_figure(o.monthly), format_figure(o.total), _against(plan, o))
+        (name, format_hourly(o.hourly), format_figure(o.monthly), format_figure(o.total), _against(plan, o))
         for name, o in told
     ]
     own = frozenset(number for number, (_, option) in enumerate(told) if option.name == plan.after.name)

@@ -20,7 +20,7 @@ from hcloud.sim.outcomes.interval import ENDS_THERE, Interval
 from hcloud.sim.outcomes.measure import Distribution, Measures, RunFaults
 from hcloud.sim.setup.clustered.clusters import OWN
 from hcloud.sim.setup.shop import cloud_words
-from hcloud.units import SECONDS_PER_HOUR, counted, format_figure, percent
+from hcloud.units import SECONDS_PER_HOUR, counted, format_figure, percent, rate_places
 from hcloud.views.console import Terminal
 from hcloud.views.lines import point
 from hcloud.views.studies.cheapest import as_cheap_by_chance, cheapest_of, keeps_too_few
@@ -68,7 +68,7 @@ def show_comparison(comparison: StrategyComparison, terminal: Terminal, loads: S
     terminal.show(_headline(comparison), "")
     runs = [run for c in comparison.strategies for run in c.runs]
     lines: list[Line] = [
-        ("$ an hour", dollars_per_hour, 2 if any(map(_is_a_dime, map(dollars_per_hour, runs))) else 4),
+        ("$ an hour", dollars_per_hour, rate_places(*map(dollars_per_hour, runs))),
         ("kept 95%, %", lambda m: 100 * kept_qos(m), 1),
         ("batch mean, %", lambda m: 100 * m.service.batch.mean, 1),
         ("batch p5, %", lambda m: 100 * m.service.batch.p5, 1),
@@ -272,12 +272,7 @@ def _cents(dollars: Decimal) -> str:
 
 
 def _hourly(dollars: Decimal) -> str:
-    return format_figure(dollars, 2 if _is_a_dime(dollars) else 4)
-
-
-def _is_a_dime(dollars: float | Decimal) -> bool:
-    """Whether cents are enough to tell rates apart."""
-    return dollars >= 0.1 or not dollars
+    return format_figure(dollars, rate_places(dollars))
 
 
 def _plain(value: float, digits: int) -> str:

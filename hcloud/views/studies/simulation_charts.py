@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from hcloud.sim.outcomes.comparison import RESERVED, ComparedStrategy, StrategyComparison, dollars_per_hour, kept_qos
 from hcloud.sim.outcomes.measure import WEEKS_A_TERM, Distribution, Measures
 from hcloud.sim.outcomes.placed import DURATIONS
-from hcloud.units import counted
+from hcloud.units import counted, rate_places
 from hcloud.views.page.drawn import Drawn
 from hcloud.views.page.panels import WIDTH, Panel, PanelGroup, PanelKind, SeriesMark, panels
 
@@ -36,7 +36,8 @@ def picture_of(comparison: StrategyComparison) -> Drawn:
 
 def _told(compared: ComparedStrategy) -> str:
     cost, kept = compared.interval(dollars_per_hour).mean, compared.interval(kept_qos).mean
-    return f"{compared.name}: ${cost:,.2f} an hour of work, {kept:.1%} of jobs keep 95% of their performance"
+    dollars = f"${cost:,.{rate_places(cost)}f}"
+    return f"{compared.name}: {dollars} an hour of work, {kept:.1%} of jobs keep 95% of their performance"
 
 
 def lines_of(comparison: StrategyComparison) -> PanelGroup | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from hcloud import __version__
@@ -12,7 +12,7 @@ from hcloud.sim.outcomes.comparison import ComparedStrategy, StrategyComparison,
 from hcloud.sim.outcomes.interval import Interval
 from hcloud.sim.outcomes.measure import Measures
 from hcloud.sim.setup.clustered.clusters import OWN as CLUSTER
-from hcloud.units import counted, format_money
+from hcloud.units import counted, format_money, rate_places
 from hcloud.views.deciding.plan_charts import time_unit
 from hcloud.views.deciding.plan_charts_costs import titles
 from hcloud.views.page.bars import BarRow, Bars, bar_picture
@@ -57,7 +57,7 @@ def comparison_page(comparison: StrategyComparison, at: datetime, loads: Sequenc
     """The page of a comparison; at several ``loads`` no strategy is the best of all."""
     lead = (*(_best(comparison) if len(loads) <= 1 else ()), *_lead(comparison))
     quality = tuple(made.figure() for measure in QUALITY if (made := _picture(comparison, measure)) is not None)
-    cost_drawn = _picture(comparison, DOLLARS)
+    cost_drawn = _picture(comparison, _dollars(comparison))
     named = "; ".join(f"{name}: {title}" for name, title in titles(c.name for c in comparison.strategies))
     sections = (
         PageSection(
@@ -83,7 +83,7 @@ def _best(comparison: StrategyComparison) -> Iterator[str]:
         return
     cost, kept = best.interval(dollars_per_hour).mean, best.interval(kept_qos).mean
     yield (
-        f"{best.name} is the cheapest Pareto-optimal strategy: ${cost:,.2f} an hour of work, and"
+        f"{best.name} is the cheapest Pareto-optimal strategy: ${cost:,.{rate_places(cost)}f} an hour of work, and"
         f" {kept:.1%} of jobs keep 95% of their performance."
     )
     if alike := as_cheap_by_chance(comparison, best):
@@ -121,6 +121,12 @@ def _market(comparison: StrategyComparison) -> Iterator[str]:
     )
 
 
+def _dollars(comparison: StrategyComparison) -> RunMeasure:
+    """In as many places as tell the strategies apart."""
+    rates = (dollars_per_hour(run) for compared in comparison.strategies for run in compared.runs)
+    return replace(DOLLARS, digits=rate_places(*rates))
+
+
 def _standing(compared: ComparedStrategy) -> str:
     return ("yes" if compared.on_front else "") if compared.is_compared else "not compared"
 
@@ -150,7 +156,7 @@ def _picture(comparison: StrategyComparison, measure: RunMeasure) -> Drawn | Non
 
 def _table(comparison: StrategyComparison) -> Figures:
     """Every figure of the pictures, a row a strategy."""
-    measures = [DOLLARS, *QUALITY]
+    measures = [_dollars(comparison), *QUALITY]
     names = ("strategy", "reserved", *(m.title for m in measures), "Pareto-optimal")
     rows = [[*_row(compared, measures)] for compared in comparison.strategies]
     return Figures(names, rows, frozenset(range(1, len(names) - 1)), "All figures")

@@ -128,6 +128,10 @@ def test_the_reserve_for_equal_quality_ends_the_screen(
         (("simulate", *LOCAL, "--placement", "tarcil", "--pool", "0"), "'0' must be 1 or more"),
         (("strategy", "show", "SR+"), "there is no placement ''"),
         (("strategy", "show", "HM+sparrow"), "HM+sparrow cannot be: with sparrow, jobs wait at reserved servers"),
+        (
+            ("strategy", "show", "HM+multi-class"),
+            "HM+multi-class cannot be: with multi-class, jobs wait for pools of the reserve. Mapping has to be",
+        ),
         (("placement", "size", "--quality", "nan"), "--quality nan: is no number"),
     ],
 )

@@ -126,7 +126,8 @@ def test_a_fleet_with_too_many_jobs_names_the_command_that_simulates_it(
         monkeypatch.setenv("HYC_OPERATION__OWN_FLEET_JOBS", most)
         assert run(["plan", "bursts.csv", *MARKET, *NOW]) == 0
         shown = " ".join(capsys.readouterr().err.split())
-        assert ("up to 320.0 vCPUs are in use at once, 6.0 times the highest mean of 1h (53.3)" in shown) is is_told
+        told = "up to 320.0 vCPUs are in use at once, 6.0 times the highest mean of 1h (53.3) that machines are counted"
+        assert (told in shown) is is_told
 
 
 def test_every_size_that_a_plan_reserves_is_simulated_as_itself(

@@ -193,6 +193,17 @@ def test_a_comparison_is_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert ">nan" not in page.lower()
 
 
+def test_a_page_tells_rates_below_a_cent(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """They were $0.00 there."""
+    small = tmp_path / "small.csv"
+    small.write_text("submit,duration,cores,memory\n0,6000,2,0.4\n7000,6000,2,0.4\n14000,6000,2,0.4\n")
+    market = ["--provider", "aws", "--family", "t4g.nano", "--vcpus", "2"]
+    assert run("compare", str(small), "--seeds", "1", "-s", "SR", *market, "-o", "html") == 0
+    shown = capsys.readouterr().out
+    assert "$0.00 " not in shown
+    assert "$0.0049 an hour of work" in shown
+
+
 def test_only_services_and_no_queue(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     jobs = tmp_path / "jobs.csv"
     jobs.write_text(JOBS + "0,100,2,4,service\n1,100,2,4,service\n")

@@ -453,6 +453,11 @@ def test_a_correction_of_an_earlier_bill_is_no_hour_of_this_one(tmp_path: Path) 
         bill = read_bill(path)
         assert bill.hours == hours
         assert any("without billing periods" in told for told in bill.said) is (hours == 100)
+    # a small start of the same month is none
+    path.write_text(
+        "".join([header, *(line.replace("10-0", "10-1") for line in usual), *more[-5:-4]]).replace("09-28", "10-08")
+    )
+    assert read_bill(path).hours == 171
 
 
 def test_a_commitment_that_begins_after_its_lines_is_of_all_their_hours(tmp_path: Path) -> None:

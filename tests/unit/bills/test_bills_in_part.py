@@ -305,6 +305,15 @@ def test_a_report_of_aws_is_of_what_is_paid_after_discounts(tmp_path: Path) -> N
                           savings_plan_used_commitment="0", savings_plan_payment_option="No Upfront")  # fmt: skip
     [unused] = figures_of(read_bill(written([rows[0], fee_alone], tmp_path / "unused.csv"))).commitments
     assert (unused.paid, unused.unused) == (Decimal("0.1"), Decimal("0.09"))
+    parts = {"recurring": ("0.04", "0.036"), "amortized_upfront": ("0.06", "0.051")}
+    of_period = {
+        f"savings_plan_{net}{part}_commitment_for_billing_period": dollars
+        for part, both in parts.items()
+        for net, dollars in zip(("", "net_"), both, strict=True)
+    }
+    partly = {**fee_alone, **of_period, "savings_plan_payment_option": "Partial Upfront"}
+    [unused] = figures_of(read_bill(written([rows[0], partly], tmp_path / "unused.csv"))).commitments
+    assert (unused.paid, unused.unused) == (Decimal("0.1"), Decimal("0.087"))
     # a column that a table has filled with 0 says nothing: all was free
     zero = [{**row, "line_item_net_unblended_cost": "0E-10"} for row in [*rows, told]]
     bill = read_bill(written(zero, tmp_path / "zero.csv"))

@@ -11,6 +11,7 @@ from hcloud.units import (
     counted,
     format_age,
     format_figure,
+    format_hourly,
     exact_money,
     format_money,
     format_span,
@@ -49,6 +50,9 @@ def test_what_is_less_than_a_cent_is_not_shown_as_nothing() -> None:
     ]  # fmt: skip
     assert [format_figure(Decimal(n), places) for n, places in (("0.004", 2), ("0.00004", 4), ("0.4", 0))] == [
         "<0.01", "<0.0001", "0",
+    ]
+    assert [format_hourly(Decimal(n)) for n in ("0", "0.00001", "0.0057", "0.01", "1.236")] == [
+        "0.00", "<0.0001", "0.0057", "0.01", "1.24",  # 0.0057 was 0.01
     ]  # fmt: skip
 
 

@@ -88,7 +88,8 @@ def _plan_fee(texts: Texts) -> BillLine:
     plan = _plan(texts)
     if "SageMaker" in texts["sp_type"] or "Database" in texts["sp_type"]:
         return BillLine(LineKind.OTHER_SERVICE)
-    return BillLine(LineKind.RECURRING, holding=plan, fee=("sp_total",), use=("sp_used",))
+    net, gross = ("sp_net_recurring", "sp_net_upfront"), ("sp_recurring", "sp_upfront")
+    return BillLine(LineKind.RECURRING, holding=plan, fee=("sp_total",), use=("sp_used",), net=net, gross=gross)
 
 
 def _plan(texts: Texts) -> NamedCommitment:
@@ -198,6 +199,10 @@ CUR = BillFormat(
         "sp_committed": ("savingsplansavingsplaneffectivecost",),
         "sp_total": ("savingsplantotalcommitmenttodate",),
         "sp_used": ("savingsplanusedcommitment",),
+        "sp_recurring": ("savingsplanrecurringcommitmentforbillingperiod",),
+        "sp_upfront": ("savingsplanamortizedupfrontcommitmentforbillingperiod",),
+        "sp_net_recurring": ("savingsplannetrecurringcommitmentforbillingperiod",),
+        "sp_net_upfront": ("savingsplannetamortizedupfrontcommitmentforbillingperiod",),
     },
     numbers={f"{NET}{role}": names for role, names in _NET.items()},
     expand=_after_discounts,

@@ -8,12 +8,14 @@ from datetime import UTC, datetime, time
 from decimal import Decimal
 from fnmatch import fnmatchcase
 from itertools import product
+from typing import NamedTuple
 
 from hcloud.catalog.book import PriceBook, absent
 from hcloud.catalog.shapes import family_of
 from hcloud.errors import UsageError
 from hcloud.model.bill import Bill, BilledCommitment
-from hcloud.model.catalog import OfferKey, Payment, Provider, PurchaseOption
+from hcloud.model.catalog import OfferKey, Payment, Provider
+from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.workload import Demand
 from hcloud.planning.billed.held import FLOATING, HeldRule, HeldShares, held_of
 from hcloud.planning.billed.kinds import KindUse, MachineKind
@@ -23,8 +25,8 @@ from hcloud.usecases.deciding.plan import hours_left, spent_on
 from hcloud.usecases.workloads.billed import SHOWN_NAMES, BillOfKinds
 from hcloud.usecases.workloads.sources import open_prices
 
-BoughtSince = Callable[[datetime], tuple[Sequence[OwnedSection], tuple[str, ...]]]
-"""What a cloud says was bought since a moment, and what is said about it."""
+BoughtSince = Callable[[datetime, str], tuple[Sequence[OwnedSection], tuple[str, ...]]]
+"""What a cloud says was bought since a moment for the kind of a machine at an address, and what is said about it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +75,14 @@ def basis_of(found: BillOfKinds, loaded: Loaded, now: datetime) -> BillBasis:
 
 
 def _is_of_several(section: OwnedSection, kinds: Sequence[KindUse], book: PriceBook) -> bool:
-    """Whether what is owned covers several kinds: it floats, or is a savings plan of a family with several systems."""
-    if section.option is not PurchaseOption.INSTANCE_SAVINGS_PLAN:
+    """Whether what is owned covers several kinds: it floats, or is of a family with several systems."""
+    if not section.option.is_of_a_family:
         return section.option.floats
-    family = book.instance_type(section.provider, section.instance_type).family
-    place = section.provider, section.region, family
-    return sum((use.kind.provider, use.kind.region, use.kind.family) == place for use in kinds) > 1
+    shape = book.instance_type(section.provider, section.instance_type)
+    place, ratio = (section.provider, section.region, shape.family), shape.memory_gib / shape.vcpus
+    found = [use for use in kinds if (use.kind.provider, use.kind.region, use.kind.family) == place]
+    alike = (section.option.is_spend_based or u.usual.memory_gib / u.usual.vcpus == ratio for u in found)
+    return sum(alike) > 1
 
 
 def _as_billed(section: OwnedSection, found: BillOfKinds, book: PriceBook) -> BilledCommitment:
@@ -87,8 +91,9 @@ def _as_billed(section: OwnedSection, found: BillOfKinds, book: PriceBook) -> Bi
     shape = book.instance_type(section.provider, section.instance_type)
     place = ("", "") if section.option.floats else (section.region, shape.family)
     dollars, hours, until = spent_on(section, book), found.bill.hours, datetime.combine(section.expires, time(), UTC)
+    name, count = ("", dollars) if section.option.is_spend_based else (shape.name, section.count)
     return BilledCommitment(
-        str(section.key), section.provider, section.option, "", *place, "", dollars, dollars * hours, Decimal(0),
+        str(section.key), section.provider, section.option, "", *place, name, count, dollars * hours, Decimal(0),
         term_years=section.term_years, payment=section.payment, start=found.end, end=until, hours=hours,
     )  # fmt: skip
 
@@ -136,19 +141,30 @@ def market_of(loaded: Loaded, kind: MachineKind) -> MarketSection | None:
     return base.model_copy(update=own)
 
 
-def with_bought(basis: BillBasis, bought: Sequence[OwnedSection]) -> tuple[BillBasis, tuple[str, ...]]:
-    """The same with what was ``bought`` since as owned where one kind alone can be meant; what is said of the rest."""
-    offers = basis.book.offers
-    found = [(section, _covered(section, basis) if section.key in offers else []) for section in bought]
+class BoughtOfBill(NamedTuple):
+    """What is planned of a bill with what was bought since as owned where one kind alone can be meant, what of that
+    covers several kinds, and what is said of the rest."""
+
+    basis: BillBasis
+    several: tuple[OwnedSection, ...]
+    said: tuple[str, ...]
+
+
+def with_bought(basis: BillBasis, bought: Sequence[OwnedSection]) -> BoughtOfBill:
+    """What is planned of a bill with what was ``bought`` since its end."""
+    priced = [section for section in bought if section.option.floats or section.key in basis.book.offers]
+    several = tuple(section for section in priced if _is_of_several(section, basis.kinds, basis.book))
+    rest = (section for section in bought if section not in several)
+    found = [(section, _covered(section, basis) if section in priced else []) for section in rest]
     owned = (*basis.loaded.config.owned, *(section for section, kinds in found if len(kinds) == 1))
     said = tuple(
-        f"{section.key} was bought since the end of the bill "
-        f"{f'for one of {len(kinds)} kinds' if kinds else 'for no kind that is planned, or has no price,'}"
-        " and is not counted here: 'hcloud commit plan' subtracts it"
+        f"{section.key} was bought since the end of the bill and is not counted here, as it "
+        f"{f'may cover any of {len(kinds)} kinds' if kinds else 'covers no kind that is planned, or has no price'}"
+        ": 'hcloud commit plan' subtracts it"
         for section, kinds in found
         if len(kinds) != 1
     )
-    return replace(basis, loaded=basis.loaded.changed(owned=owned)), said
+    return BoughtOfBill(replace(basis, loaded=basis.loaded.changed(owned=owned)), several, said)
 
 
 def without_kind(basis: BillBasis) -> list[str]:
@@ -170,6 +186,7 @@ def _covered(section: OwnedSection, basis: BillBasis) -> list[KindUse]:
     found = [use for use in basis.kinds if (use.kind.provider, use.kind.region, use.kind.family) == place]
     if section.option.is_of_one_system:
         found = [use for use in found if (use.kind.os, use.kind.tenancy) == (section.os, section.tenancy)]
+        found = [use for use in found if use.kind.sizes_share or section.instance_type in use.sizes]
     return found
 
 
@@ -187,7 +204,8 @@ def _book_of(bill: Bill, loaded: Loaded, now: datetime) -> PriceBook:
     places: dict[tuple[Provider, str, str], set[str]] = {}
     for used in bill.usage:
         kind = used.kind
-        places.setdefault((kind.provider, kind.os, kind.tenancy), set()).add(kind.region)
+        for os in {kind.os, kind.os if CLOUDS[kind.provider].covers_licence else "linux"}:
+            places.setdefault((kind.provider, os, kind.tenancy), set()).add(kind.region)
     markets = tuple(
         MarketSection(provider=provider, regions=tuple(sorted(regions)), os=os, tenancy=tenancy)
         for (provider, os, tenancy), regions in sorted(places.items())

@@ -45,7 +45,14 @@ from hcloud.usecases.deciding.billed.basis import (
     with_bought,
     without_kind,
 )
-from hcloud.usecases.deciding.billed.together import JointChoice, TogetherKinds, together
+from hcloud.usecases.deciding.billed.licences import bought_shares, told_of_licences
+from hcloud.usecases.deciding.billed.together import (
+    JointChoice,
+    TogetherKinds,
+    bought_already,
+    on_demand_key,
+    together,
+)
 from hcloud.usecases.deciding.plan import Beside, DecidedPlan, compared_for, plan_for
 from hcloud.usecases.progress import Progress, part_of, unheard
 from hcloud.usecases.workloads.billed import bill_by_kinds
@@ -121,14 +128,25 @@ def plan_kind(
     """The whole plan of the kind of machine that the configuration names, with what a user should know of the bill.
     Of what a cloud says was bought ``since`` its end, what can be this kind's alone counts as owned."""
     basis = basis_of(bill_by_kinds(loaded, progress), loaded, now)
-    there, told = ((), ()) if since is None else since(basis.found.end)
-    basis, uncounted = with_bought(basis, there)
     use = basis.found.named(loaded)
+    there, told = ((), ()) if since is None else since(basis.found.end, str(on_demand_key(use)))
+    basis, several, uncounted = with_bought(basis, there)
     compared = dict(_compared(basis, now, unheard))  # what is bought for another kind may cover this one too
     joint = together(compared, basis)
     held = _chosen(basis, joint).held
-    made = _planned(basis, use, now, Beside(compared=compared.get(use.kind), holdings=held.get(use.kind)))
-    said = (*_said(basis, use, basis.found.since(use)), *_told_of_held(basis), *_told_together(use, joint, held))
+    beside_it = Beside(_held(basis, use), compared=compared.get(use.kind), holdings=held.get(use.kind))
+    if several and beside_it.compared is not None:
+        wanted = held.get(use.kind, beside_it.compared.optimum.fleet.holdings)
+        owned, left = bought_already(several, wanted, basis, now)
+        all_held = (*beside_it.held, *owned)
+        beside_it = Beside(all_held, compared=compared_for(*question_of(basis, use), now, all_held), holdings=left)
+    made = plan_for(*question_of(basis, use), now, beside=beside_it)
+    said = (
+        *_said(basis, use, basis.found.since(use)),
+        *_told_of_held(basis),
+        *_told_together(use, joint, held, is_bought=bool(several)),
+        *told_of_licences(made.plan, use.kind, basis.book),
+    )
     bought = {kind: held.get(kind, of.optimum.fleet.holdings) for kind, of in compared.items()}
     beside = tuple(beside_kind(use.kind, basis.held, bought, basis.found.end, now))
     return replace(
@@ -137,12 +155,13 @@ def plan_kind(
 
 
 def _told_together(
-    use: KindUse, joint: TogetherKinds | None, held: Mapping[MachineKind, tuple[Holding, ...]]
+    use: KindUse, joint: TogetherKinds | None, held: Mapping[MachineKind, tuple[Holding, ...]], *, is_bought: bool
 ) -> Iterator[str]:
     """What a kind costs where what floats is applied in the order of the cloud, not divided."""
     if joint is not None and use.kind in held:
         dollars = joint.dollars(held)[use.kind]
-        saves = f"the purchase saves {format_money(dollars.saved)}/month of all kinds"
+        with_it = ", with what was bought since the bill," if is_bought else ""
+        saves = f"the purchase{with_it} saves {format_money(dollars.saved)}/month of all kinds"
         yield (
             "what is bought is chosen for all kinds together, as commitments cover several of them: this kind costs "
             f"{format_money(dollars.now)}/month as the cloud applies these, and "
@@ -178,7 +197,8 @@ def _kind_plan(basis: BillBasis, use: KindUse, now: datetime, beside: Beside) ->
     except (EvidenceError, UsageError) as error:
         return replace(made, why_not=str(error)), None
     plan = decided.plan
-    return replace(made, plan=plan, more_at_worst=more_at_worst(bill, use, plan, since, basis.book)), decided
+    worst, shares = more_at_worst(bill, use, plan, since, basis.book), bought_shares(plan, basis.book)
+    return replace(made, plan=plan, more_at_worst=worst, bought_shares=shares), decided
 
 
 def _described(kind: MachineKind) -> str:

@@ -5,15 +5,25 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime, time
 from decimal import Decimal
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from hcloud.catalog.book import PriceBook
+from hcloud.catalog.cover.steps import bought_key
 from hcloud.model.catalog import Offer, OfferKey, PurchaseOption
 from hcloud.planning.billed.better import better, left_out
-from hcloud.planning.billed.estate import BilledEstate, EstateKind, EstatePool, KindPurchase, Term, term_of
+from hcloud.planning.billed.estate import (
+    BilledEstate,
+    EstateKind,
+    EstatePool,
+    KindPurchase,
+    Term,
+    machines_alike,
+    term_of,
+)
 from hcloud.planning.billed.floating import HeldPool
 from hcloud.planning.billed.held import sold_at
 from hcloud.planning.billed.kinds import KindUse, MachineKind
@@ -21,12 +31,14 @@ from hcloud.planning.decide import ComparedFleets
 from hcloud.planning.fleets.evaluate import fill
 from hcloud.planning.fleets.fleet import Holding
 from hcloud.planning.fleets.floor import NOTHING_LEFT_OUT, LeftOut
-from hcloud.planning.fleets.owned import use_first
+from hcloud.planning.fleets.owned import Owned, use_first
 from hcloud.planning.forecasting.forecast import stretch
 from hcloud.planning.settings import PlanSettings
+from hcloud.readers.configuration.owned_section import OwnedSection
 from hcloud.units import HOURS_PER_MONTH, SECONDS_PER_HOUR, cents
 from hcloud.usecases.deciding.billed.basis import BillBasis
-from hcloud.usecases.deciding.plan import planned_demand
+from hcloud.usecases.deciding.billed.licences import without_licence
+from hcloud.usecases.deciding.plan import hours_left, planned_demand, spent_on
 from hcloud.usecases.progress import Progress, unheard
 
 if TYPE_CHECKING:
@@ -70,10 +82,16 @@ class TogetherKinds:
         found = [p for p in tried if p.holding.count]
         held = [*(p for p in found if p.rates is None), *self._divided(found)]
         by_kind = {
-            kind: tuple(p.holding for p in held if p.kind == number and p.holding.count)
+            kind: tuple(self._quoted(p) for p in held if p.kind == number and p.holding.count)
             for number, kind in enumerate(self.names)
         }
         return JointChoice(by_kind, left_out(self.estate, tried) if least else NOTHING_LEFT_OUT)
+
+    def _quoted(self, purchase: KindPurchase) -> Holding:
+        """What is held, as a plan of its kind alone counts it: with the licence of its system."""
+        holding = purchase.holding
+        key = replace(holding.offer.key, os=self.names[purchase.kind].os)
+        return replace(holding, offer=self.book.offers.get(key, holding.offer))
 
     def _divided(self, found: Sequence[KindPurchase]) -> Iterator[KindPurchase]:
         """What floats, bought for the kinds in proportion to what they use of it, in whole machines: the last, of the
@@ -110,9 +128,12 @@ class TogetherKinds:
         return found
 
     def _bound(self, number: int) -> float:
-        """Dollars of what is held of a kind alone."""
+        """Dollars of what is held of a kind alone, and of licences that no commitment covers."""
         bound = (o for o in self.compared[number].asked.owned if not o.phases)
-        return float(sum((o.cost(self._hours) for o in bound), Decimal(0)))
+        optimum = self.compared[number].optimum
+        used = EstateKind.planned(optimum.types[0], optimum.option.demanded)
+        licence = (used.price - self.estate.kinds[number].price) * float(used.machines.sum()) * self.estate.step_hours
+        return float(sum((o.cost(self._hours) for o in bound), Decimal(0))) + licence
 
     @property
     def _hours(self) -> int:
@@ -142,16 +163,18 @@ class TogetherKinds:
         return (p for p in least if (p.term, p.holding.start_hour) not in there)
 
     def _floating(self, number: int) -> list[Offer]:
-        """What floats that may be bought for a kind."""
-        return [o for o in self.compared[number].optimum.types[0].commitments if self._covers_several(o)]
+        """What covers several kinds and may be bought for a kind."""
+        sold = (without_licence(o, self.book) for o in self.compared[number].optimum.types[0].commitments)
+        return [o for o in sold if self._covers_several(o)]
 
     def _covers_several(self, offer: Offer) -> bool:
         """Whether what is bought may cover more than one kind: it floats, or is of a family with several systems."""
-        if offer.key.option is not PurchaseOption.INSTANCE_SAVINGS_PLAN:
+        if not offer.key.option.is_of_a_family:
             return offer.key.option.floats
         return sum(_is_of_place(kind, term_of(offer)) for kind in self.estate.kinds) > 1
 
     def _purchase(self, number: int, holding: Holding) -> KindPurchase:
+        holding = replace(holding, offer=without_licence(holding.offer, self.book))
         key, optimum = holding.offer.key, self.compared[number].optimum
         types = {c.shape.name: c for c in optimum.types}
         machines = float(types[key.instance_type].capacity[0] / optimum.types[0].capacity[0])
@@ -165,16 +188,15 @@ def _cents(dollars: float) -> Decimal:
 
 
 def together(compared: Mapping[MachineKind, ComparedFleets], basis: BillBasis) -> TogetherKinds | None:
-    """The kinds that are bought for together; None where nothing floats between them."""
+    """The kinds that are bought for together; None where nothing that covers several is held or sold."""
     pools, uses = basis.held.pools, [use for use in basis.kinds if use.kind in compared]
     fleets = tuple(compared[use.kind] for use in uses)
-    floats = any(offer.key.option.is_spend_based for c in fleets for t in c.optimum.types for offer in t.commitments)
-    if not fleets or not (pools or (floats and len(fleets) > 1)):
+    if not fleets or not (pools or _share(uses, fleets)):
         return None
     others = [use for use in (*basis.kinds, *basis.small) if use.kind not in compared]
     others = [use for use in others if any(use.kind in pool.rates for pool in pools)]
     settings, first = basis.loaded.config.settings(), fleets[0].optimum.option.demanded
-    kinds = [*map(_planned, fleets), *(_other(use, basis, settings) for use in others)]
+    kinds = [*(_planned(c, basis.book) for c in fleets), *(_other(use, basis, settings) for use in others)]
     steps = len(first)
     floating = _pools(pools, list(zip((*uses, *others), kinds, strict=True)), basis.book, (steps, first.step_seconds))
     estate = BilledEstate(tuple(kinds), tuple(floating), first.step_hours)
@@ -182,10 +204,52 @@ def together(compared: Mapping[MachineKind, ComparedFleets], basis: BillBasis) -
     return TogetherKinds(tuple(use.kind for use in uses), vcpus, fleets, estate, basis.book)
 
 
-def _planned(compared: ComparedFleets) -> EstateKind:
+def _share(uses: Sequence[KindUse], fleets: Sequence[ComparedFleets]) -> bool:
+    """Whether what is sold may cover several of the kinds, or covers one without its licence."""
+    sold = {o.key.option for c in fleets for t in c.optimum.types for o in t.commitments}
+    families = {(use.kind.provider, use.kind.region, use.kind.family) for use in uses}
+    keys = [c.optimum.types[0].on_demand.key for c in fleets]
+    if (len(fleets) > 1 and any(option.floats for option in sold)) or any(bought_key(key) != key for key in keys):
+        return True
+    return len(families) < len(uses) and any(option.is_of_a_family for option in sold)
+
+
+def _planned(compared: ComparedFleets, book: PriceBook) -> EstateKind:
     optimum = compared.optimum
-    bound = [o for o in compared.asked.owned if not o.phases]
-    return EstateKind.planned(optimum.types[0], use_first(optimum.option.demanded, bound))
+    bound, candidate = [o for o in compared.asked.owned if not o.phases], optimum.types[0]
+    candidate = replace(candidate, on_demand=without_licence(candidate.on_demand, book))
+    return EstateKind.planned(candidate, use_first(optimum.option.demanded, bound))
+
+
+class BoughtForKind(NamedTuple):
+    """What of a kind is bought already and what is left to buy."""
+
+    owned: tuple[Owned, ...]
+    left: tuple[Holding, ...]
+
+
+def bought_already(
+    bought: Sequence[OwnedSection], wanted: Sequence[Holding], basis: BillBasis, now: datetime
+) -> BoughtForKind:
+    """What was ``bought`` since the end of a bill and covers several kinds, in the place of what is ``wanted`` now of
+    the same option for one kind: as many dollars of it."""
+    left, owned, book = list(wanted), list[Owned](), basis.book
+    for section in bought:
+        dollars, expires = spent_on(section, book), datetime.combine(section.expires, time(), UTC)
+        for number, holding in enumerate(left):
+            key = holding.offer.key
+            if key.option is not section.option or holding.start_hour or not dollars:
+                continue
+            each = without_licence(holding.offer, book).effective_hourly
+            part = min(dollars, each * holding.count)
+            dollars -= part
+            left[number] = replace(holding, count=round((each * holding.count - part) / each))
+            same = replace(key, term_years=section.term_years, payment=section.payment)
+            offer = book.offers.get(same, holding.offer)
+            count = part / without_licence(offer, book).effective_hourly
+            shape = book.instance_type(key.provider, key.instance_type)
+            owned.append(Owned(offer, shape, count, hours_left(section, now), expires=expires))
+    return BoughtForKind(tuple(owned), tuple(holding for holding in left if holding.count))
 
 
 def _other(use: KindUse, basis: BillBasis, settings: PlanSettings) -> EstateKind:
@@ -193,12 +257,13 @@ def _other(use: KindUse, basis: BillBasis, settings: PlanSettings) -> EstateKind
     demanded = stretch(planned_demand(basis.found.demand(use), settings), settings.outlook)
     held = [o for o in basis.held.by_kind.get(use.kind, ()) if not o.phases]
     left, vcpus = use_first(demanded, held), float(use.usual.vcpus)
-    offer = basis.book.offers.get(_on_demand(use))
+    offer = basis.book.offers.get(on_demand_key(use))
     price = use.list_rate * vcpus if offer is None else float(offer.hourly)
     return EstateKind(left.cores / vcpus, price)
 
 
-def _on_demand(use: KindUse) -> OfferKey:
+def on_demand_key(use: KindUse) -> OfferKey:
+    """The offer on demand of the usual machine of a kind."""
     kind = use.kind
     place = kind.provider, kind.region, use.usual.name, PurchaseOption.ON_DEMAND
     return OfferKey(*place, os=kind.os, tenancy=kind.tenancy)
@@ -215,7 +280,7 @@ def _pools(
     for term, pools in alike.items():
         dollars = np.sum([_dollars(pool, *clock) for pool in pools], axis=0)
         rates = {n: _rate(pools, use, kind, book, term) for n, (use, kind) in enumerate(kinds)}
-        yield EstatePool(dollars, {n: rate for n, rate in rates.items() if rate}, not term[1].floats)
+        yield EstatePool.of(dollars, {n: rate for n, rate in rates.items() if rate}, term[1])
 
 
 def _dollars(pool: HeldPool, steps: int, seconds: int) -> Floats:
@@ -233,8 +298,8 @@ def _rate(pools: Sequence[HeldPool], use: KindUse, kind: EstateKind, book: Price
     if not fitting or sold is not None:
         return float(sold.effective_hourly) if fitting and sold is not None else 0.0
     weights = [p.known[use.kind] for p in known] or [p.dollars for p in fitting]
-    per_vcpu = np.average([p.rates[use.kind] for p in known or fitting], weights=weights)
-    return float(per_vcpu) * float(use.usual.vcpus) / _machines_of(use, kind)
+    vcpus = sum(dollars / p.rates[use.kind] for p, dollars in zip(known or fitting, weights, strict=True))
+    return sum(weights) / vcpus * float(use.usual.vcpus) / _machines_of(use, kind)
 
 
 def _sold(use: KindUse, kind: EstateKind, book: PriceBook, term: Term) -> Offer | None:
@@ -242,7 +307,7 @@ def _sold(use: KindUse, kind: EstateKind, book: PriceBook, term: Term) -> Offer 
     _, option, years, payment, *_ = term
     if years is None:
         return None
-    on_demand = _on_demand(use) if kind.candidate is None else kind.candidate.on_demand.key
+    on_demand = on_demand_key(use) if kind.candidate is None else kind.candidate.on_demand.key
     return sold_at(book.offers, replace(on_demand, option=option, term_years=years), payment)
 
 
@@ -273,4 +338,4 @@ def _is_of_place(kind: EstateKind, term: Term) -> bool:
         return False
     provider, *_, region, family = term
     key = kind.candidate.on_demand.key
-    return key.provider == provider and region in ("", key.region) and family in ("", kind.candidate.shape.family)
+    return key.provider == provider and region in ("", key.region) and family in ("", machines_alike(key))
