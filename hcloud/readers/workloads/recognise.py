@@ -29,9 +29,11 @@ from hcloud.readers.workloads.meanings import (
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.source import ZIP, TraceFile
 from hcloud.readers.workloads.tables.blanks import apart_by_blanks
+from hcloud.readers.workloads.tables.day_and_time import refuse_days_apart
 from hcloud.readers.workloads.tables.delimited import (
     Header,
     columns_of_jobs,
+    first_rows,
     header_names,
     is_of_machines,
     likely_units,
@@ -83,11 +85,13 @@ def recognise(source: TraceFile) -> str:
 
 
 def _header(source: TraceFile) -> Header | None:
-    """The header of a table; None where the first line is none."""
+    """The header of a table; None where the first line is none. InputError for one with the times of day apart."""
     try:
-        return header_names(source)
+        header = header_names(source)
     except InputError:
         return None
+    refuse_days_apart(source, header.names, next(iter(first_rows(source)), []), header.delimiter)
+    return header
 
 
 def _object(head: bytes) -> str | None:
@@ -125,8 +129,11 @@ def _in_percent(source: TraceFile, header: Header | None) -> bool:
 
 
 def _is_series(names: set[str]) -> bool:
-    """Whether a table with timestamps is one series: with a column of values, and none that names machines."""
-    return any(value in names for value in VALUES) and "name" not in meant(names, SERIES)
+    """Whether a table with timestamps is one series: with a column of values, none that names machines, and no memory
+    in a unit that its name says, which a table of machines may have."""
+    found = meant(names, SERIES)
+    is_own = found.get("memory", "memory") == "memory" or not is_machines([*names])
+    return any(value in names for value in VALUES) and "name" not in found and is_own
 
 
 def _parquet(source: TraceFile) -> str:
@@ -240,6 +247,8 @@ _OTHER_TEXT: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
             f"{SACCT} > jobs.txt",
         ),
         (r"# hostname,", "sadf -d (machines), once it has the use alone", _SADF),
+        (r"Linux \S+ \(", "sar's text; sadf (machines) writes a table of the same", f"sadf -d -- -u > FILE; {_SADF}"),
+        (r"procs -", "vmstat's text, without times; sadf (machines) has them", f"sadf -d -- -u > FILE; {_SADF}"),
         (r"(NAMESPACE|NAME)\s.*\sDURATION", "argo's table, without requests; as JSON (pods) it is read", _ARGO),
         (r"- metadata:", "argo's YAML; as JSON (pods) it is read", _ARGO),
         (r"\[JobDetails\(", "what 'ray job list' prints; as JSON (jobs-csv) it is read", _RAY),
