@@ -258,5 +258,6 @@ def test_percent_is_said_with_what_to_add(pool: Path, capsys: Capture) -> None:
     util_csv(Path("percent.csv"), {name: 100 * use for name, use in use_of().items()})
     words = ["harvest", "plan", "percent.csv", "--servers", "servers.csv", "--workload", "batch.csv", *NOW]
     assert run(words) == 1
-    asked = f"percent (the largest is 65), read it with: hcloud {' '.join(words)} --set series_value=percent"
+    asked = "percent (the largest is 65; if they are vCPUs in use, say series_value=cores), read it with: hcloud "
+    asked += f"{' '.join(words)} --set series_value=percent"
     assert asked in " ".join(capsys.readouterr().err.split())
