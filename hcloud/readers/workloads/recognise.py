@@ -230,6 +230,10 @@ _SADF = (
     """awk -F';' 'BEGIN {print "time,name,percent"} !/^#/ && $4 == -1 {print $3 "," $1 "," $5 + $6 + $7}' FILE"""
     " > use.csv (user, nice and system of sadf -d -- -u)"
 )
+_TOP = (
+    "(echo time,pod,cpu,memory; while sleep 60; do kubectl top pods -A --no-headers | awk -v t=$(date +%s)"
+    """ '{print t "," $1 "/" $2 "," $3 "," $4}'; done) > use.csv"""
+)
 _COMMAS = "write commas: tr '|' ',' < FILE > mended.csv"
 _CLOUDWATCH = "ask for JSON: aws cloudwatch get-metric-data --output json, or get-metric-statistics"
 _OTHER_TEXT: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
@@ -253,6 +257,7 @@ _OTHER_TEXT: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
         (r"- metadata:", "argo's YAML; as JSON (pods) it is read", _ARGO),
         (r"\[JobDetails\(", "what 'ray job list' prints; as JSON (jobs-csv) it is read", _RAY),
         (r"dag_id\s*\|", "Airflow's table; the JSON of its tasks (jobs-csv) is read", _AIRFLOW),
+        (r"(NAMESPACE|NAME)\s.*CPU\(cores\)", "kubectl top's table (machines), without times", _TOP),
         (r"(NAMESPACE|NAME)\s+\S", "kubectl's table, without times and requests (pods)", KUBECTL),
         (r'"JOB_FINISH"|Accounting information about jobs', "LSF's accounting (jobs-csv), once it is a table", _LSF),
         (r"[^|,;\t]+(\|[^|,;\t]+)+$", "a table (jobs-csv) whose columns a bar separates", _COMMAS),
@@ -292,6 +297,8 @@ def unknown_table(source: TraceFile, names: Sequence[str]) -> InputError:
         given = as_option({mine: series[mine] for mine in ("name", value, "memory") if mine in series}, whole=True)
         told = f"say which holds the times: --columns timestamp=NAME,{given}; its columns: {some_of(names, _NAMES)}"
         return _refusal(source, "a series (machines)", "timestamp", told)
+    if not {"submit", "timestamp"} & {*jobs, *series} and (titles := _titles_above(source, names[0])) is not None:
+        return titles
     told = (
         "of jobs say --columns submit=NAME,duration=NAME (or end=NAME), with cores=NAME, memory=NAME and id=NAME where"
         " it has them, of use over time --columns timestamp=NAME,value=NAME, with name=NAME of machines; its columns: "
@@ -337,17 +344,25 @@ def unknown_text(source: TraceFile, first: str) -> InputError:
     for pattern, nearest, command in _OTHER_TEXT:
         if pattern.match(begin) and not (table and table.of_jobs):
             return InputError(f"{source.name}: the format is not recognised; nearest is {nearest}", hint=command)
-    if (line := _line_of_names(source)) and (command := piped(source, f"tail -n +{line}")):
-        return InputError(
-            f"{source.name}: the format is not recognised; line 1 begins with {shown(first)}, and names of columns"
-            f" stand on line {line}",
-            hint=f"leave the lines before it out: {command}",
-        )
+    if (titles := _titles_above(source, first)) is not None:
+        return titles
     if table:
         return InputError(f"{source.name}: is a table whose columns blanks separate", hint=table.hint)
     return InputError(
         f"{source.name}: the format is not recognised; line 1 begins with {shown(first)}",
         hint=f"a table needs a header line with names of columns; {_FORMATS}",
+    )
+
+
+def _titles_above(source: TraceFile, first: str) -> InputError | None:
+    """The refusal of a table with titles above the names of its columns."""
+    line = _line_of_names(source)
+    if not line or not (command := piped(source, f"tail -n +{line}")):
+        return None
+    return InputError(
+        f"{source.name}: the format is not recognised; line 1 begins with {shown(first)}, and names of columns stand on"
+        f" line {line}",
+        hint=f"leave the lines before it out: {command}",
     )
 
 

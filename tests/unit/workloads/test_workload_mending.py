@@ -49,6 +49,7 @@ def hint_of(path: Path) -> str:
         ("duration  submit\n5  2026-11-01 10:00:00\n", "write separators"),
         ("app      duration  submit\na, b, c         5       0\n", "write separators"),
         ("submit_date,duration,submit_time\n2026-11-01,5,10:00:00\n", "write both into one column"),
+        ("Resource,/vm1\nMetric,CPU\n\n" + GOOD, "leave the lines before it out"),
         ("date;time;duration\r\n2026-11-01;10:00;5\r\n", "write both into one column"),
     ],
 )
@@ -100,6 +101,8 @@ def test_use_whose_columns_single_blanks_separate_and_text_of_sar_are_known(tmp_
     assert hint_of(path).startswith("write separators: sed ")
     path.write_text("Linux 5.15.0-91 (web1)  10/01/2026  _x86_64_ (4 CPU)\n\n12:00:01 AM  CPU  %user\n")
     assert hint_of(path).startswith("sadf -d -- -u > FILE; awk ")
+    path.write_text("NAME   CPU(cores)   MEMORY(bytes)\nweb-1  250m         128Mi\n")
+    assert hint_of(path).startswith("(echo time,pod,cpu,memory; while sleep 60; do kubectl top pods -A ")
 
 
 def test_on_standard_input_the_command_that_mends_is_one_of_a_pipe(

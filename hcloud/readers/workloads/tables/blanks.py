@@ -10,7 +10,7 @@ from hcloud.readers.workloads.commands import piped
 from hcloud.readers.workloads.meanings import SERIES, VALUES, is_jobs, job_columns, meant
 from hcloud.readers.workloads.source import HEAD_BYTES, TraceFile
 
-_GAPS = (" +", "  +")
+_GAPS = ("  +", " +")
 _NAME = re.compile(r"%?[A-Za-z][^,;|\t]*", re.ASCII)
 _PRINT = (
     "let the program that printed it write one separator between columns, as sacct -P, squeue -o '%i|%V|%S|%e|%C' and"

@@ -240,7 +240,7 @@ def _unknown_unit(source: TraceFile, found: Sequence[MeasuredSeries], options: W
     of = "" if likely == "cores" else f" of machines with {cores} vCPUs"
     in_use = "" if are_cores else "; if they are vCPUs in use, say --set series_value=cores"
     rising = f"; no value falls: {OF_A_COUNTER}" if any(counts_up(series.values) for series in found) else ""
-    which = f"they are {likely}{of} (the largest is {most:g}{in_use}{rising})"
+    which = f"they are {PARTS.get(likely, likely)}{of} (the largest is {most:g}{in_use}{rising})"
     return InputError(
         f"{source.name}: the unit of {named} is unknown: vCPUs in use (cores), percent or a fraction "
         "(0 to 1) of a machine with so many vCPUs (series_cores), or requests",
