@@ -356,6 +356,17 @@ def test_columns_of_several_units_of_cpus_are_each_read_in_its_own(tmp_path: Pat
     assert told in [modelled.rule for modelled in found.provenance.modelled]
 
 
+def test_a_day_and_a_time_of_day_beside_a_whole_time_are_columns_to_leave_out(tmp_path: Path) -> None:
+    path = tmp_path / "use.csv"
+    path.write_text(f"timestamp,date,time,cores\n{iso(0)},2026-11-02,00:00,3\n{iso(1)},2026-11-02,00:05,4\n")
+    with pytest.raises(InputError) as caught:
+        read_workload(path)
+    assert isinstance(caught.value.hint, Advice)
+    found = read_workload(path, options=caught.value.hint.on(WorkloadOptions()))
+    assert isinstance(found, Demand)
+    assert list(found.cores) == [3, 4]
+
+
 def test_memory_beside_one_series_is_read_whatever_it_is_called(tmp_path: Path) -> None:
     """It was an unknown column where the time is called timestamp, and read where it is called Time."""
     for time in ("timestamp", "Time"):
