@@ -200,6 +200,20 @@ def jobs_advice(source: TraceFile, found: Mapping[str, str], names: Sequence[str
     return advice(source, keys, *where)
 
 
+def skipping(
+    source: TraceFile, found: Mapping[str, str], names: Sequence[str], units: Mapping[str, str] | None
+) -> Advice:
+    """The command that reads a table without its other columns, as it has the ``units`` of jobs where it is of them."""
+    where = [] if units is None else [*_never_ran(units), *memory_left(found, names)]
+    keys = {"extra_columns": "ignore", **({"open_ends": "leave-out"} if units and [*_never_ran(units)] else {})}
+    return advice(source, keys, *where, told="columns that are not needed can be skipped")
+
+
+def _never_ran(units: Mapping[str, str]) -> Iterator[str]:
+    if units.get("open_ends") == "leave-out":
+        yield "jobs without a start never ran (else leave open_ends out)"
+
+
 def bare_memory(names: Sequence[str]) -> str:
     """The column of jobs that has their memory in a unit which its name does not say, if there is one."""
     return next((name for name in names if spelt(name) in _BARE_MEMORY), "")
@@ -227,8 +241,7 @@ def _assumed(
         say = f"else say cores=NAME{_product(source, found, names)}"
         size = f"{cores} has the vCPUs of a job on all nodes" if cores else f"each job takes 1 vCPU ({say})"
         yield f"{size}, whatever {', '.join(apart)} say"
-    if units.get("open_ends") == "leave-out":
-        yield "jobs without a start never ran (else leave open_ends out)"
+    yield from _never_ran(units)
     yield from memory_left(found, names)
     for mine, more in others(found, names).items():
         yield f"{mine} is {found[mine]} (else say {', '.join(more)})"

@@ -684,15 +684,18 @@ def test_the_command_that_reads_jobs_of_aws_batch_in_a_table_has_all_that_it_tak
     assert str(caught.value.hint).endswith("--set open_ends=run --set memory_unit=MiB")
 
 
-def test_jobs_that_ended_before_they_began_are_left_out_by_the_command_that_is_named(tmp_path: Path) -> None:
+@pytest.mark.parametrize("names", ["submitted,started,ended,vcpus,state", "submit,start,end,cores,state"])
+def test_jobs_that_ended_before_they_began_are_left_out_by_the_command_that_is_named(
+    names: str, tmp_path: Path
+) -> None:
     """They ran from their submission to the moment they were cancelled."""
     path = tmp_path / "jobs.csv"
-    path.write_text("submitted,started,ended,vcpus\n0,10,20,1\n0,,90,2\n")
+    path.write_text(f"{names}\n0,10,20,1,done\n0,,90,2,cancelled\n")
     with pytest.raises(InputError) as caught:
         read_workload(path)
     hint = caught.value.hint
     assert isinstance(hint, Advice)
-    assert hint.startswith("if jobs without a start never ran (else leave open_ends out), read it with: ")
+    assert hint.startswith("if jobs without a start never ran (else leave open_ends out), ")
     found = read_workload(path, options=hint.on(WorkloadOptions()))
     assert found.cores.tolist() == [1]
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
 from hcloud.errors import InputError, did_you_mean
-from hcloud.readers.workloads.commands import advice, bare_memory, jobs_advice, memory_left
+from hcloud.readers.workloads.commands import bare_memory, jobs_advice, skipping
 from hcloud.readers.workloads.findings import Findings, shown
 from hcloud.readers.workloads.identity import suspicious
 from hcloud.readers.workloads.meanings import (
@@ -339,9 +339,7 @@ def check_header(source: TraceFile, names: list[str], known: tuple[Column, ...],
     elif twice & {*allowed}:
         error.hint = "give all of them but one another name in the header"
     else:
-        where = memory_left(usual, names) if jobs else []
-        told = "columns that are not needed can be skipped"
-        error.hint = advice(source, {"extra_columns": "ignore"}, *where, told=told)
+        error.hint = skipping(source, usual, names, likely_units(source, usual, names) if jobs else None)
     raise error
 
 
