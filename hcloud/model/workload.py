@@ -96,6 +96,11 @@ class Window:
         return self.end - self.start
 
     @property
+    def is_whole(self) -> bool:
+        """Whether it is all of the trace."""
+        return (self.start, self.end) == (self.first, self.last)
+
+    @property
     def cut_before(self) -> float:
         """Seconds of the trace before it."""
         return max(self.start - self.first, 0.0)

@@ -30,6 +30,7 @@ MOST_REPEATS = 6  # ours
 MOST_NOISE = 0.25  # ours: beyond, "never lost" would say nothing
 FULL_LOAD = 0.8  # ours: of its vCPUs; who uses less under load may serve more
 BASELINE_SHARE = 4  # ours: at most a fourth of the time for shapes and baselines
+LEAST_SECONDS = 15.0  # ours: what a look at a resource and its scores take; with less none of them would be told
 MEMORY_PER_VCPU = 4 << 30  # ours: what general-purpose types of all three clouds have, where no shape says how much
 MOST_MEMORY = 16 << 30  # ours: more takes long to fill
 MEMORY_ROOM = 1.1  # ours: of what the application ever held; with less it would not run undisturbed
@@ -147,6 +148,11 @@ class ProfilingSession:
         self.notes.append(f"kept in shape by {kept}")
 
 
+def fitting(seconds: float) -> int:
+    """How many resources can be measured in so long, one at least."""
+    return max(int(seconds / LEAST_SECONDS), 1)
+
+
 @dataclass(slots=True)
 class _ProbedRun:
     session: ProfilingSession
@@ -225,14 +231,14 @@ class _ProbedRun:
         return Measured(found.mean, found.low, found.high, len(found.readings), now(), self.session.machine, source)
 
     def _resource(self, resource: str, left: int) -> None:
-        clock = self.clock.share(left)
+        clock = self.clock.share(min(left, fitting(self.clock.left)))
         if clock.left <= 0:
             self.session.notes.append(f"{resource}: not measured, the time was used up")
             return
         findings = self.session.known.findings
         try:
             if resource not in findings:
-                findings[resource] = selfcheck.check(self.arena, resource, clock=self.clock)
+                findings[resource] = selfcheck.check(self.arena, resource, clock=clock)
             finding = findings[resource]
             if finding.mode is None or finding.stressor is None:
                 self.session.lack(resource, finding)

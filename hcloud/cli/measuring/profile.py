@@ -117,7 +117,7 @@ def _measure_here(
     terminal: Terminal, errands: Iterable[tuple[App, Path]], probing: ProbeRequest, *, alone: bool
 ) -> Iterator[ProfileRun]:
     """Measure one after the other on this machine."""
-    from hcloud.usecases.measuring.profile_run import busy_warning, look_at_machine, run_profile
+    from hcloud.usecases.measuring.profile_run import busy_warning, look_at_machine, run_profile, short_time
 
     wanted = list(errands)
     if busy := busy_warning():
@@ -127,6 +127,8 @@ def _measure_here(
         with terminal.progress("looking at this machine", 1.0) as advance:
             look_at_machine(probing, [one for one, _ in wanted], advance)
     for one, target in wanted:
+        if told := short_time(one, probing):
+            terminal.note(told)
         with terminal.progress(f"measuring {one.name}", 1.0) as advance:
             outcome = run_profile(one, probing, target, advance)
         yield outcome

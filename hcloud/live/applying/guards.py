@@ -9,7 +9,7 @@ from decimal import Decimal
 from hcloud.errors import DeniedByGuardError, EvidenceError, HcloudError, InputError, PartialError, StaleError
 from hcloud.model.holdings.change import Bar, ChangeSet, How, Observed, Shape
 from hcloud.planning.changes.digest import change_digest, observed_digest
-from hcloud.units import HOURS_PER_MONTH, format_money
+from hcloud.units import HOURS_PER_MONTH, counted, format_money
 
 MOST_ENDED = 20
 MOST_ENDED_SHARE = Decimal("0.2")
@@ -110,7 +110,7 @@ def check_guards(found: ChangeSet, approval: ChangeApproval, risen: str = "") ->
     if going and many and approval.ends != going:
         typed = "" if approval.ends is None else f", not {approval.ends}"
         raise DeniedByGuardError(
-            f"{going} of {standing} machines would be terminated: {many}",
+            f"{going} of {counted(standing, 'machine')} would be terminated: {many}",
             hint=f"state their number: {going}{typed} (--ends {going})",
         )
 

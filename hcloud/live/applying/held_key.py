@@ -43,7 +43,7 @@ def conclude_held(run: ApplyRun, intent: Intent, order: Launch, error: MismatchE
     ours = [m for m in found if m.lineage == lineage and m.key == order.key]
     others = [m for m in found if m not in ours]
     if len(found) < order.count and not others and run.site.now() - intent.at < GRACE:
-        seen = f"{len(found)} of {order.count} machines with this order's idempotency key are listed so far"
+        seen = f"{len(found)} of {counted(order.count, 'machine')} with this order's idempotency key listed so far"
         raise DoubtError(f"{error}; {seen}", error.call) from error
     what = (order.instance_type, order.zone, order.option)
     run.was_answered(bool(ours))

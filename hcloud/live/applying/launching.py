@@ -27,6 +27,7 @@ from hcloud.model.holdings.change import Shape, Slot
 from hcloud.model.holdings.live import Launch, LaunchOutcome, Machine, Owner
 from hcloud.model.holdings.state import Intent
 from hcloud.planning.changes.standing import GRACE
+from hcloud.units import counted
 
 REISSUES = 6  # ours: how often an order is sent again whose outcome stays unknown
 _NO = (NoCapacityError, QuotaError, RefusedError, NotFoundError, DeniedError)
@@ -276,7 +277,7 @@ def _remember(run: ApplyRun, intent: Intent, answer: LaunchOutcome) -> tuple[Mac
     run.book.done(intent, came, remembering(tagged, intent))
     if bare:
         raise UntaggedError(
-            f"{len(bare)} machines were made without the tags they were ordered with, and were ended at once",
+            f"{counted(len(bare), 'machine')} made without the tags of the order, and ended at once",
             hint="see whether a policy of the account drops tags: hcloud could not find such machines again",
         )
     if answer.missing and intent.order is not None:

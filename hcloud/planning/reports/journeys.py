@@ -93,6 +93,12 @@ class Journey:
         return sum(stay.ran for stay in counted)
 
     @property
+    def needed(self) -> float:
+        """Seconds that its work takes alone, once it is over: what a neighbour or a wait adds is no demand."""
+        slowed = self.kind != SERVICE and self.performance is not None
+        return self.ran * (self.performance or 0.0) if slowed else self.ran
+
+    @property
     def reached(self) -> float | None:
         """The share of its performance in isolation that it reached: of a service the inverse of its tail latency where
         that was told, of batch with the wait counted in; None before its end. Of live work a service has what it kept

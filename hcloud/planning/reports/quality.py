@@ -46,8 +46,9 @@ class GroupQuality:
 
 @dataclass(frozen=True, slots=True)
 class CapacityUse:
-    """What was asked for and held over a run: mean and peak vCPUs of jobs from their arrival to their end, by steps,
-    within a window; and the share of the reserve's vCPUs in use, None without a reserve."""
+    """What was asked for and held over a run: mean and peak vCPUs of jobs from their arrival for as long as their work
+    takes alone, without waits, by steps, within a window; and the share of the reserve's vCPUs in use, None without a
+    reserve."""
 
     mean_cores: float
     peak_cores: float
@@ -128,7 +129,7 @@ def span_of(
     edges = np.linspace(start, until, max(math.ceil((until - start) / step_seconds - _PART), 1) + 1)
     held = np.zeros(len(edges) - 1)
     for j in journeys:
-        end = ends if j.ended is None else j.ended
+        end = ends if j.ended is None else j.arrived + j.needed
         held += j.ask / 1000 * np.clip(np.minimum(edges[1:], end) - np.maximum(edges[:-1], j.arrived), 0.0, None)
     since, to = window or (first, ends)
     stays = [(s.ask, max(s.start, since), min(s.end or ends, to)) for j in journeys for s in j.stays if s.own]

@@ -28,6 +28,7 @@ from hcloud.providers.aws.caller import Caller
 from hcloud.providers.aws.errors import without_answer
 from hcloud.providers.aws.settings import AwsSettings
 from hcloud.providers.throttled import Throttling
+from hcloud.units import counted
 
 Found = TypeVar("Found")
 MOST_IDS = 1000
@@ -122,7 +123,7 @@ class AwsCloud(AwsCommitments):
         told = {str(t.get("InstanceId")) for t in answer.get("TerminatingInstances") or []}
         if not told.issuperset(ids):
             raise without_answer(
-                f"{len(set(ids) - told)} of {len(ids)} machines are missing from the answer",
+                f"the answer leaves out {len(set(ids) - told)} of {counted(len(ids), 'machine')}",
                 self._caller.call("TerminateInstances"),
                 mutating=True,
             )

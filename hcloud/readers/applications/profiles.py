@@ -72,7 +72,11 @@ def load_corpus(folder: Path) -> tuple[Profile, ...]:
             problems.extend(error.problems)
             refused.append(path.name if error.problems else str(error))
     if refused:
-        raise InputError(f"{folder}: not a corpus of profiles: {', '.join(refused)}", problems)
+        raise InputError(
+            f"{folder}: not a corpus of profiles: {', '.join(refused)}",
+            problems,
+            hint="correct what is named, or move it to another folder: each NAME.profile.yaml of a folder is read",
+        )
     return tuple(profiles)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
@@ -11,7 +12,16 @@ from pathlib import Path
 
 from hcloud.errors import HcloudError
 from hcloud.readers.typed import typed_command
-from hcloud.readers.workloads.meanings import as_option, called_columns, memory_apart, others, plain, sizes_apart, spelt
+from hcloud.readers.workloads.meanings import (
+    as_option,
+    called_columns,
+    memory_apart,
+    others,
+    plain,
+    sizes_apart,
+    spelt,
+    unit_said,
+)
 from hcloud.readers.workloads.options import WorkloadOptions, with_keys
 from hcloud.readers.workloads.source import STDIN_FILE, STDIN_NAME, UNPACK, TraceFile
 
@@ -30,6 +40,9 @@ _BARE_MEMORY = frozenset(
     )
 )
 _FLAGS = ("columns", "decimal")
+_NODES = re.compile(r"((num|n|req|alloc|number_of)_?)?(nodes|hosts|instances|replicas)|node_count")
+_OF_A_NODE = re.compile(r"ppn|(cores|cpus|vcpus|ncpus|procs)_(per|a)_(node|host|instance|replica)")
+_HOURS = re.compile(r"v?(core|cpu)_?(hours|hrs)")
 
 
 def with_options(source: TraceFile, options: WorkloadOptions) -> TraceFile:
@@ -179,12 +192,26 @@ def jobs_advice(source: TraceFile, found: Mapping[str, str], names: Sequence[str
     bare = bare_memory(names) if "memory" not in found else ""
     found = {**found, "memory": bare} if bare else found
     keys = {"columns": as_option(found), **units}
-    where = list(_assumed(found, names, units))
+    where = list(_assumed(source, found, names, units))
     if bare:
         unit = units.get("memory_unit", "MiB")
         apart = " or ".join(one for one in ("GiB", "KiB", "MiB") if one != unit)
         keys, where = {"memory_unit": unit, **keys}, [*where, f"{bare} is in {unit} (else say {apart})"]
     return advice(source, keys, *where)
+
+
+def skipping(
+    source: TraceFile, found: Mapping[str, str], names: Sequence[str], units: Mapping[str, str] | None
+) -> Advice:
+    """The command that reads a table without its other columns, as it has the ``units`` of jobs where it is of them."""
+    where = [] if units is None else [*_never_ran(units), *memory_left(found, names)]
+    keys = {"extra_columns": "ignore", **({"open_ends": "leave-out"} if units and [*_never_ran(units)] else {})}
+    return advice(source, keys, *where, told="columns that are not needed can be skipped")
+
+
+def _never_ran(units: Mapping[str, str]) -> Iterator[str]:
+    if units.get("open_ends") == "leave-out":
+        yield "jobs without a start never ran (else leave open_ends out)"
 
 
 def bare_memory(names: Sequence[str]) -> str:
@@ -198,7 +225,9 @@ def memory_left(found: Mapping[str, str], names: Sequence[str]) -> list[str]:
     return [f"memory goes by the vCPUs (else say memory=NAME), whatever {', '.join(apart)} say"] if apart else []
 
 
-def _assumed(found: Mapping[str, str], names: Sequence[str], units: Mapping[str, str]) -> Iterator[str]:
+def _assumed(
+    source: TraceFile, found: Mapping[str, str], names: Sequence[str], units: Mapping[str, str]
+) -> Iterator[str]:
     """What is taken for granted where columns are read by what they are called."""
     unit = units.get("duration_unit", "")
     if unit:
@@ -209,13 +238,30 @@ def _assumed(found: Mapping[str, str], names: Sequence[str], units: Mapping[str,
     if "cores_unit" not in units and (plain(cores) == "cpu" or "slots" in plain(cores)):
         yield f"{cores} counts vCPUs (else add --set vcpus_per_core=N, the vCPUs of each)"
     if apart:
-        size = (
-            f"{cores} has the vCPUs of a job on all nodes" if cores else "each job takes 1 vCPU (else say cores=NAME)"
-        )
+        say = f"else say cores=NAME{_product(source, found, names)}"
+        size = f"{cores} has the vCPUs of a job on all nodes" if cores else f"each job takes 1 vCPU ({say})"
         yield f"{size}, whatever {', '.join(apart)} say"
+    yield from _never_ran(units)
     yield from memory_left(found, names)
     for mine, more in others(found, names).items():
         yield f"{mine} is {found[mine]} (else say {', '.join(more)})"
+
+
+def _product(source: TraceFile, found: Mapping[str, str], names: Sequence[str]) -> str:
+    """How to make the column of vCPUs that two others tell: nodes and vCPUs a node, or hours of vCPUs and seconds."""
+    at = {spelt(name): f"${place}" for place, name in enumerate(names, 1)}
+    nodes, each = (next((name for name in at if of.fullmatch(name)), "") for of in (_NODES, _OF_A_NODE))
+    hours, ran = next((name for name in at if _HOURS.fullmatch(name)), ""), found.get("duration", "")
+    if nodes and each:
+        told, cores = f"{nodes} times {each}", f"{at[nodes]} * {at[each]}"
+    elif hours and ran:
+        seconds = {"h": 1, "min": 60}.get(unit_said("duration", ran) or "", 3600)
+        told, cores = f"{hours} in {ran}", f"{at[hours]} / {at[spelt(ran)]}{f' * {seconds}' if seconds > 1 else ''}"
+    else:
+        return ""
+    program = f'{{sub(/\\r$/, "")}} {{print $0 "," (NR == 1 ? "cores" : {cores})}}'
+    command = piped(source, f"awk -F, {shlex.quote(program)}") if b"," in source.head.partition(b"\n")[0] else ""
+    return f"; of {told}: {command}" if command else ""
 
 
 def _text(value: object) -> str:

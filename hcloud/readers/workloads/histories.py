@@ -151,7 +151,8 @@ def _parts(
     most = max(float(one.values.max()) for one in series)
     likely, hint = "percent" if most <= 100 else "cores", ""
     if most > 1.0:
-        hint = advice(source, {"series_value": likely}, f"the values are {likely} (the largest is {most:g})")
+        apart = "; if they are vCPUs in use, say series_value=cores" if likely == "percent" else ""
+        hint = advice(source, {"series_value": likely}, f"the values are {likely} (the largest is {most:g}{apart})")
     return "fraction", [Modelled("use", "fractions of a machine, since no value is above 1", "series_value")], hint
 
 

@@ -32,7 +32,7 @@ _OF_JOBS = {
 }
 _OF_SERIES = {
     "timestamp": "timestamp time clock date datetime date_time ts timegenerated period_start interval_start "
-    "sample_time",
+    "sample_time at measured_at sampled_at recorded_at",
     "name": "name instance host hostname machine vm vm_name instance_id instance_name server node computer series "
     "metric resource container pod tenant group",
     "value": "value val average avg mean usage utilization utilisation load percentage_cpu cpu cpu_usage cpu_util "
@@ -59,7 +59,7 @@ UNITS: Mapping[str, Mapping[str, str]] = {
     "cores": {"milli": "milli millis millicores millicpu m"},
 }
 """What a column's name ends with that says its unit, by our column and the unit."""
-_ONLY_ALONE = frozenset(("group", "clock", "deleted", "deleted_at", "deletion_time"))
+_ONLY_ALONE = frozenset(("group", "clock", "at", "deleted", "deleted_at", "deletion_time"))
 """Names that mean a column only where no other does."""
 _BEFORE_UNITS = {
     "duration": "duration run_time elapsed elapsed_time wall wall_time wallclock wall_clock wallclock_time "
@@ -74,6 +74,7 @@ KINDS = {
     "batch": "batch best-effort be offline",
 }
 """What a job's kind is called elsewhere."""
+_TRUTHS = {"true", "false", "yes", "no", "t", "f", "y", "n", ""}
 OF_KINDS = ("kind", "class", "type", "job_class", "job_type", "job_kind", "category", "workload_type")
 """Names of columns that may hold it: what stands in them says."""
 
@@ -112,7 +113,7 @@ _PER_NODE = re.compile(
     r"|^((num_|n_?)?(instances|machines|replicas|tasks|copies)|(instance_|task_)?count|array_size|quantity|qty)$"
 )
 _SIZES = re.compile(
-    rf"{_PER_NODE.pattern}|(^|_)n?(v?cpus?|v?cores?|procs|slots?|workers)"
+    rf"{_PER_NODE.pattern}|^ppn$|(^|_)n?(v?cpus?|v?cores?|procs|slots?|workers)"
     r"($|_(count|limit|milli|ms|seconds|time|hours))"
 )
 _MEMORY = re.compile(r"(^|_)(mem|memory|ram|rss|vmem|maxrss)(_|$)")
@@ -140,6 +141,16 @@ def kind_of(label: str) -> str | None:
     """The kind of job that a label means: batch or service."""
     word = re.sub(r"[ _]", "-", label.lower())
     return next((kind for kind, words in KINDS.items() if word in words.split()), None)
+
+
+def are_kinds(cells: Sequence[str]) -> bool:
+    """Whether cells hold kinds of jobs alone."""
+    return any(cells) and all(not cell or kind_of(cell) is not None for cell in cells)
+
+
+def are_truths(cells: Sequence[str]) -> bool:
+    """Whether cells say yes or no alone: they are no times, and no numbers of anything."""
+    return any(cells) and {cell.strip().lower() for cell in cells} <= _TRUTHS
 
 
 def meant(names: Iterable[str], meanings: Mapping[str, str]) -> dict[str, str]:

@@ -29,9 +29,11 @@ from hcloud.readers.workloads.meanings import (
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.source import ZIP, TraceFile
 from hcloud.readers.workloads.tables.blanks import apart_by_blanks
+from hcloud.readers.workloads.tables.day_and_time import refuse_days_apart
 from hcloud.readers.workloads.tables.delimited import (
     Header,
     columns_of_jobs,
+    first_rows,
     header_names,
     is_of_machines,
     likely_units,
@@ -83,11 +85,13 @@ def recognise(source: TraceFile) -> str:
 
 
 def _header(source: TraceFile) -> Header | None:
-    """The header of a table; None where the first line is none."""
+    """The header of a table; None where the first line is none. InputError for one with the times of day apart."""
     try:
-        return header_names(source)
+        header = header_names(source)
     except InputError:
         return None
+    refuse_days_apart(source, header.names, next(iter(first_rows(source)), []), header.delimiter)
+    return header
 
 
 def _object(head: bytes) -> str | None:
@@ -125,8 +129,11 @@ def _in_percent(source: TraceFile, header: Header | None) -> bool:
 
 
 def _is_series(names: set[str]) -> bool:
-    """Whether a table with timestamps is one series: with a column of values, and none that names machines."""
-    return any(value in names for value in VALUES) and "name" not in meant(names, SERIES)
+    """Whether a table with timestamps is one series: with a column of values, none that names machines, and no memory
+    in a unit that its name says, which a table of machines may have."""
+    found = meant(names, SERIES)
+    is_own = found.get("memory", "memory") == "memory" or not is_machines([*names])
+    return any(value in names for value in VALUES) and "name" not in found and is_own
 
 
 def _parquet(source: TraceFile) -> str:
@@ -223,6 +230,10 @@ _SADF = (
     """awk -F';' 'BEGIN {print "time,name,percent"} !/^#/ && $4 == -1 {print $3 "," $1 "," $5 + $6 + $7}' FILE"""
     " > use.csv (user, nice and system of sadf -d -- -u)"
 )
+_TOP = (
+    "(echo time,pod,cpu,memory; while sleep 60; do kubectl top pods -A --no-headers | awk -v t=$(date +%s)"
+    """ '{print t "," $1 "/" $2 "," $3 "," $4}'; done) > use.csv"""
+)
 _COMMAS = "write commas: tr '|' ',' < FILE > mended.csv"
 _CLOUDWATCH = "ask for JSON: aws cloudwatch get-metric-data --output json, or get-metric-statistics"
 _OTHER_TEXT: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
@@ -240,10 +251,13 @@ _OTHER_TEXT: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
             f"{SACCT} > jobs.txt",
         ),
         (r"# hostname,", "sadf -d (machines), once it has the use alone", _SADF),
+        (r"Linux \S+ \(", "sar's text; sadf (machines) writes a table of the same", f"sadf -d -- -u > FILE; {_SADF}"),
+        (r"procs -", "vmstat's text, without times; sadf (machines) has them", f"sadf -d -- -u > FILE; {_SADF}"),
         (r"(NAMESPACE|NAME)\s.*\sDURATION", "argo's table, without requests; as JSON (pods) it is read", _ARGO),
         (r"- metadata:", "argo's YAML; as JSON (pods) it is read", _ARGO),
         (r"\[JobDetails\(", "what 'ray job list' prints; as JSON (jobs-csv) it is read", _RAY),
         (r"dag_id\s*\|", "Airflow's table; the JSON of its tasks (jobs-csv) is read", _AIRFLOW),
+        (r"(NAMESPACE|NAME)\s.*CPU\(cores\)", "kubectl top's table (machines), without times", _TOP),
         (r"(NAMESPACE|NAME)\s+\S", "kubectl's table, without times and requests (pods)", KUBECTL),
         (r'"JOB_FINISH"|Accounting information about jobs', "LSF's accounting (jobs-csv), once it is a table", _LSF),
         (r"[^|,;\t]+(\|[^|,;\t]+)+$", "a table (jobs-csv) whose columns a bar separates", _COMMAS),
@@ -283,6 +297,8 @@ def unknown_table(source: TraceFile, names: Sequence[str]) -> InputError:
         given = as_option({mine: series[mine] for mine in ("name", value, "memory") if mine in series}, whole=True)
         told = f"say which holds the times: --columns timestamp=NAME,{given}; its columns: {some_of(names, _NAMES)}"
         return _refusal(source, "a series (machines)", "timestamp", told)
+    if not {"submit", "timestamp"} & {*jobs, *series} and (titles := _titles_above(source, names[0])) is not None:
+        return titles
     told = (
         "of jobs say --columns submit=NAME,duration=NAME (or end=NAME), with cores=NAME, memory=NAME and id=NAME where"
         " it has them, of use over time --columns timestamp=NAME,value=NAME, with name=NAME of machines; its columns: "
@@ -328,17 +344,25 @@ def unknown_text(source: TraceFile, first: str) -> InputError:
     for pattern, nearest, command in _OTHER_TEXT:
         if pattern.match(begin) and not (table and table.of_jobs):
             return InputError(f"{source.name}: the format is not recognised; nearest is {nearest}", hint=command)
-    if (line := _line_of_names(source)) and (command := piped(source, f"tail -n +{line}")):
-        return InputError(
-            f"{source.name}: the format is not recognised; line 1 begins with {shown(first)}, and names of columns"
-            f" stand on line {line}",
-            hint=f"leave the lines before it out: {command}",
-        )
+    if (titles := _titles_above(source, first)) is not None:
+        return titles
     if table:
         return InputError(f"{source.name}: is a table whose columns blanks separate", hint=table.hint)
     return InputError(
         f"{source.name}: the format is not recognised; line 1 begins with {shown(first)}",
         hint=f"a table needs a header line with names of columns; {_FORMATS}",
+    )
+
+
+def _titles_above(source: TraceFile, first: str) -> InputError | None:
+    """The refusal of a table with titles above the names of its columns."""
+    line = _line_of_names(source)
+    if not line or not (command := piped(source, f"tail -n +{line}")):
+        return None
+    return InputError(
+        f"{source.name}: the format is not recognised; line 1 begins with {shown(first)}, and names of columns stand on"
+        f" line {line}",
+        hint=f"leave the lines before it out: {command}",
     )
 
 

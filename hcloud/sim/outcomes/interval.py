@@ -13,7 +13,6 @@ _STUDENT = (
 )  # fmt: skip
 """Student's t at 97.5 % for 1 to 30 degrees of freedom; beyond those the last one is a little wide."""
 
-_ROUNDED = 1e-3  # ours: less than a screen shows
 ENDS_THERE = "where ± reaches below 0 or above 100%, the interval ends there"
 
 
@@ -37,6 +36,7 @@ class Interval:
         half = 0.0 if math.isnan(self.half) else self.half
         return min(max(self.mean - half, 0.0), self.mean), max(min(self.mean + half, most), self.mean)
 
-    def is_cut(self, most: float = math.inf) -> bool:
-        """Whether the mean and half of the interval say more than can be."""
-        return self.mean - self.half < -_ROUNDED or self.mean <= most < self.mean + self.half - _ROUNDED
+    def is_cut(self, most: float = math.inf, digits: int = 3) -> bool:
+        """Whether the mean and half of the interval, as they are shown with so many digits, say more than can be."""
+        mean, half = round(self.mean, digits), round(self.half, digits)
+        return round(mean - half, digits) < 0 or self.mean <= most < round(mean + half, digits)

@@ -197,7 +197,10 @@ def fleet_opened(plan: Plan, workload: Workload, loaded: Loaded, at: date, name:
         )
     if not isinstance(workload, Jobs):
         name = plan.workload.name
-        raise UsageError(f"{name}: the plan was made from a demand series, which has no jobs to simulate")
+        raise UsageError(
+            f"{name}: the plan was made from a demand series, which has no jobs to simulate",
+            hint="plan a table of jobs and simulate that plan, or simulate a table: hcloud simulate jobs.csv",
+        )
     book, _ = open_prices(loaded, at)
     types = (book.instance_type(line.provider, line.instance_type) for line in plan.mix if not line.covers_nothing)
     fleet, left = fleet_of(plan), on_machines(plan, for_types(workload, types))

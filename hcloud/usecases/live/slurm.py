@@ -275,7 +275,8 @@ def _settings(site: SlurmSite, conf: Path, found: Mapping[str, str]) -> CheckRes
     details = tuple(f"{m.line}   # now: {m.found or 'not set'}; {m.why}" for m in absent)
     status = CheckStatus.ERROR if any(m.needed for m in absent) else CheckStatus.WARNING
     hint = f"add to the end of {conf}: {config.INCLUDE}; then restart slurmctld"
-    return CheckResult("settings", status, f"{len(absent)} settings are not as hcloud needs them", details, hint)
+    said = counted(len(absent), "setting is not as hcloud needs it", "settings are not as hcloud needs them")
+    return CheckResult("settings", status, said, details, hint)
 
 
 def _nodes(site: SlurmSite, commands: SlurmCommands) -> CheckResult:
@@ -284,11 +285,12 @@ def _nodes(site: SlurmSite, commands: SlurmCommands) -> CheckResult:
     wanted = [n for g in site.groups for kind in (True, False) for n in site.names(g.type_name, reserved=kind)]
     absent = [name for name in wanted if name not in known]
     if absent or not commands.partition(site.partition):
-        what = f"{len(absent)} of {len(wanted)} nodes" if absent else f"partition {site.partition}"
+        what = f"{len(absent)} of {counted(len(wanted), 'node')}" if absent else f"partition {site.partition}"
         details = tuple(absent[:5]) + (("...",) if len(absent) > 5 else ())
         hint = f"include {config.CONF} in slurm.conf and restart slurmctld"
         return CheckResult("nodes", CheckStatus.ERROR, f"slurmctld does not know {what}", details, hint)
-    return CheckResult("nodes", CheckStatus.OK, f"slurmctld knows all {len(wanted)} nodes")
+    said = "the one node" if len(wanted) == 1 else f"all {len(wanted)} nodes"
+    return CheckResult("nodes", CheckStatus.OK, f"slurmctld knows {said}")
 
 
 def _files(site: SlurmSite, place: Path) -> Iterator[CheckResult]:

@@ -13,11 +13,11 @@ from hcloud.errors import UsageError, did_you_mean
 from hcloud.model.measured.app import App
 from hcloud.model.measured.profile import RESOURCES, Profile, about_another, merged
 from hcloud.profiling import place
-from hcloud.profiling.session import MachineFindings, ProfilingSession, learn
+from hcloud.profiling.session import BASELINE_SHARE, MachineFindings, ProfilingSession, fitting, learn
 from hcloud.readers.applications.profiles import load_profile
 from hcloud.store.profiles import check_target, save_profile
 from hcloud.temporary import heard_ends
-from hcloud.units import counted_vcpus
+from hcloud.units import counted, counted_vcpus, format_duration
 from hcloud.usecases.measuring.profile_names import file_stem
 
 BUSY_SECONDS = 0.5  # ours: how long to look before a run
@@ -112,6 +112,18 @@ def busy_warning() -> str:
     return (
         f"other programs use {busy:.1f} of {counted_vcpus(len(cores))}: completion times and scores will be too bad or "
         "not measurable; measure on an otherwise idle machine"
+    )
+
+
+def short_time(app: App, probing: ProbeRequest) -> str:
+    """What to say before a run whose time is not enough for all of its resources; empty where it is."""
+    seconds, chosen = app.limits.total_seconds, len(probing.resources)
+    enough = fitting(seconds * (1 - 1 / BASELINE_SHARE))
+    if enough >= chosen:
+        return ""
+    return (
+        f"{format_duration(round(seconds))} lasts for about {enough} of {counted(chosen, 'resource')}:"
+        " --resources names those to measure, --time-cap allows more"
     )
 
 

@@ -150,13 +150,25 @@ def accuracy_of_journal(plan_file: Path, journal: Path, asked: ReportRequest) ->
     # what is dated, as live work, is no simulation of the plan's trace: it counts as a whole
     counted = None if is_dated(told.setup, told.entries) else plan.workload.window
     window = None if counted is None else _in_seconds_of(journeys, counted, told.setup.window)
-    actual = report_of_journal(journal, asked, _place(plan, plan_file), window)
     span = span_of(journeys, told.setup.reserved_cores, follower.last, step, window)
+    if window is not None and counted is not None and _is_all(counted, window, told.setup.window, journeys):
+        window = None  # its simulation counted what ran on, too
+        use = span_of(journeys, told.setup.reserved_cores, follower.last, step).utilisation
+        span = replace(span, utilisation=use)
+    actual = report_of_journal(journal, asked, _place(plan, plan_file), window)
     found = _accuracy((plan, plan_file), actual, asked, _Ran(quality_of("all jobs", journeys), span))
     if told.live is None:
         return found
     own = estimates_of(told, kernels(len(told.events)))
     return replace(found, figures=(*found.figures, *own.figures), notes=(*found.notes, *own.notes))
+
+
+def _is_all(
+    counted: Window, window: tuple[float, float], said: tuple[float, float] | None, journeys: Sequence[Journey]
+) -> bool:
+    """Whether a plan's window is the whole of a run, which is simulated to its end then."""
+    last = max((j.arrived for j in journeys), default=0.0)
+    return counted.is_whole and said is None and last < window[1] + LEAST_STEP
 
 
 def _in_seconds_of(

@@ -304,7 +304,7 @@ def _counted(study: Study) -> tuple[float, float] | None:
     """The window in seconds of a run, before 0 where nothing is submitted when it begins; None where it is the whole
     trace."""
     window = study.window
-    if window is None or (window.start, window.end) == (window.first, window.last):
+    if window is None or window.is_whole:
         return None
     first = origin(study.jobs)
     return window.start - first, window.end - first

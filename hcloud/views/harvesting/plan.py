@@ -129,6 +129,11 @@ def notes(found: HarvestPlan) -> Iterator[str]:
         yield f"{counted(count, 'job')} not counted: {why}."
     if batch.start < DATES_FROM:
         yield "The jobs have no dates: their first second is taken as midnight UTC."
+    if (days := found.typed.types.days) < 2 * policy.periodic_days:
+        yield (
+            f"{counted(days, 'day')} of the servers' use stand for the month and for its dollars: what differs by the"
+            f" week is not in them; {2 * policy.periodic_days} days let two weeks be compared."
+        )
     if batch.seen < 7 * HOURS:
         yield (
             f"{format_duration(batch.seen * 3600)} of batch stand for the month: weekends, and what differs by the"

@@ -92,20 +92,21 @@ def notes(found: ReplicaStudy) -> Iterator[str]:
     """Refusals, what was relaxed, and what the figures rest on."""
     for one in found.systems:
         for why, count in one.refused.items():
-            yield f"{one.system}: {count / found.seeds:,.0f} blocks refused a seed: {why}."
+            yield f"{one.system}: {counted(round(count / found.seeds), 'block')} refused a seed: {why}."
         for what, count in one.relaxed.items():
-            yield f"{one.system}: {count / found.seeds:,.0f} sets a seed share a {what}."
+            yield f"{one.system}: {counted(round(count / found.seeds), 'set')} a seed with two copies in one {what}."
         if one.stuck:
-            yield f"{one.system}: for {one.stuck / found.seeds:,.0f} lost copies a seed there was no server."
+            stuck = counted(round(one.stuck / found.seeds), "lost copy", "lost copies")
+            yield f"{one.system}: for {stuck} a seed there was no server."
         if one.put_off:
             yield (
-                f"{one.system}: {one.put_off / found.seeds:,.0f} times a seed a block waited to be copied, since all"
-                " servers that have it or may take it were busy."
+                f"{one.system}: {counted(round(one.put_off / found.seeds), 'time')} a seed a block waited to be"
+                " copied, since all servers that have it or may take it were busy."
             )
     if found.copies == found.environments:
         yield (
-            f"{found.copies} copies in {found.environments} environments: a copy that is lost can be made in its"
-            " environment only, and waits as long as that is out of reach."
+            f"{counted(found.copies, 'copy', 'copies')} in {counted(found.environments, 'environment')}: a copy"
+            " that is lost can be made in its environment only, and waits as long as that is out of reach."
         )
     if found.log_days:
         yield (

@@ -126,7 +126,5 @@ def _among_all(found: PromisedPlacement, share: str, sampled: AllSampled) -> str
         return f"{told} no number of candidates promises the best {best}, because none of it is free."
     units = found.asked.units
     many = f", more than the {counted(units, 'server')}" if units is not None and sampled.candidates > units else ""
-    return (
-        f"{told} {counted(sampled.candidates, 'candidate')}{many} promise the best {best} of all servers (the law with"
-        f" {sampled.quality:.4g} in place of {quality:g})."
-    )
+    law = f" (the law with {of} in place of {quality:g})" if (of := f"{sampled.quality:.4g}") != f"{quality:g}" else ""
+    return f"{told} {counted(sampled.candidates, 'candidate')}{many} promise the best {best} of all servers{law}."

@@ -79,7 +79,7 @@ def show_comparison(comparison: StrategyComparison, terminal: Terminal, loads: S
     lines += own_lines(comparison)
     names = ("", *(c.name for c in comparison.strategies))
     found = [(label, [c.interval(f) for c in comparison.strategies], d) for label, f, d in lines]
-    cut = any(i.is_cut(_most(label)) for label, intervals, _ in found for i in intervals)
+    cut = any(i.is_cut(_most(label), digits) for label, intervals, digits in found for i in intervals)
     rows = _with_figures([[label, *(_with_half(i, d) for i in intervals)] for label, intervals, d in found])
     rows.insert(0, ["reserved", *(f"{c.runs[0].pool}" for c in comparison.strategies)])
     if any(c.refused_work for c in comparison.strategies):

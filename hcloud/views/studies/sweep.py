@@ -59,7 +59,7 @@ def _legend(sweep: Sweep) -> str:
     seeds = len(sweep.grid.seeds)
     spread = f"mean ± half of the 95% interval over {seeds} seeds" if seeds > 1 else "one seed"
     shown = [(found, _most(name)) for cell in sweep.cells for name in COLUMNS if (found := cell.figures[name])]
-    spread += f"; {ENDS_THERE}" if any(found.is_cut(most) for found, most in shown) else ""
+    spread += f"; {ENDS_THERE}" if any(found.is_cut(most, _places(found)) for found, most in shown) else ""
     return (
         f"{spread}. performance: batch jobs, isolation = 1, waiting included; performance p5: 95% of batch"
         " jobs reach at least this; tail p95: services, times isolation; $/h: dollars per hour of work, with the"
@@ -72,12 +72,16 @@ def _most(name: str) -> float:
     return 1.0 if name in _SHARES else math.inf
 
 
+def _places(interval: Interval) -> int:
+    """How many digits of a figure are shown behind the point."""
+    size = abs(interval.mean)
+    return 3 if size < 1 or math.isnan(size) else max(2 - math.floor(math.log10(size)), 0)
+
+
 def _interval(interval: Interval | None) -> str:
     if interval is None:
         return "-"
-    size = abs(interval.mean)
-    places = 3 if size < 1 else max(2 - math.floor(math.log10(size)), 0)
-    mean, half = (f"{value:,.{places}f}" for value in (interval.mean, interval.half))
+    mean, half = (f"{value:,.{_places(interval)}f}" for value in (interval.mean, interval.half))
     if math.isnan(interval.half):
         return mean
     return f"{mean} ±{half}" if float(half.replace(",", "")) else mean

@@ -193,6 +193,7 @@ def test_the_screen_ends_in_three_numbers_and_says_what_they_rest_on(pool: Path,
         "1 job not counted: a service",
         "1 job not counted: more vCPUs than a server has beside the reserve",
         "Trust: unknown; 14 days of history",
+        "of the servers' use stand for the month and for its dollars",
     ):
         assert part in told
     assert SEVERAL_SIZES not in told
@@ -258,5 +259,6 @@ def test_percent_is_said_with_what_to_add(pool: Path, capsys: Capture) -> None:
     util_csv(Path("percent.csv"), {name: 100 * use for name, use in use_of().items()})
     words = ["harvest", "plan", "percent.csv", "--servers", "servers.csv", "--workload", "batch.csv", *NOW]
     assert run(words) == 1
-    asked = f"percent (the largest is 65), read it with: hcloud {' '.join(words)} --set series_value=percent"
+    asked = "percent (the largest is 65; if they are vCPUs in use, say series_value=cores), read it with: hcloud "
+    asked += f"{' '.join(words)} --set series_value=percent"
     assert asked in " ".join(capsys.readouterr().err.split())

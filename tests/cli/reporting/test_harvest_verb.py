@@ -84,9 +84,8 @@ def test_percent_is_said_with_what_to_add(pool: Path, capsys: Capture) -> None:
     code, said = refused(capsys, "types", "percent.csv")
     assert code == 1
     assert "percent.csv: line 2, column cpu: 30 at 1767571200 (fraction: a number from 0 to 1)" in said
-    assert (
-        "percent (the largest is 50), read it with: hcloud harvest types percent.csv --set series_value=percent" in said
-    )
+    asked = "percent (the largest is 50; if they are vCPUs in use, say series_value=cores), read it with: "
+    assert f"{asked}hcloud harvest types percent.csv --set series_value=percent" in said
     assert run(["harvest", "types", "percent.csv", "--set", "series_value=percent"]) == 0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import json
@@ -44,7 +45,10 @@ def reported(here: Path) -> None:
     assert run(plain) == 0
     reserve = json.loads((here / "plan.json").read_text(encoding="utf-8"))["operation"]["reserve"]
     ran = ["simulate", str(here / "trace.csv"), "-s", "HF", "--provider", "aws", "--family", "m6i", "--vcpus", "16"]
-    assert run([*ran, "--pool", str(reserve), *NOW, "-q", "--journal", str(here / "run.journal")]) == 0
+    ran += ["--pool", str(reserve), *NOW]
+    assert run([*ran, "-q", "--journal", str(here / "run.journal")]) == 0
+    with (here / "same.json").open("w") as told, contextlib.redirect_stdout(told):
+        assert run([*ran, "--json"]) == 0
 
 
 def test_the_quality_of_a_journal_in_every_form(there: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -124,6 +128,9 @@ def test_predictions_beside_what_happened(there: Path, capsys: pytest.CaptureFix
     error = Decimal(cost["actual"]) / Decimal(cost["predicted"]) - 1
     assert abs(error - Decimal(cost["error"])) < Decimal("0.00001")
     assert figures["jobs that kept QoS", "share"]["actual"] is not None
+    (same,) = json.loads((there / "same.json").read_text())["strategies"]
+    in_use = float(figures["reserve in use", "share"]["actual"])
+    assert in_use == pytest.approx(same["runs"][0]["utilisation"], abs=1e-6), "it was of another span"
     demand = figures["mean demand", "vCPU"]
     assert float(demand["actual"]) == pytest.approx(float(demand["predicted"]), rel=0.25)
     found = {name: Decimal(dollars) for name, dollars in document["effects"].items()}

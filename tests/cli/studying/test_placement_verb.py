@@ -31,6 +31,7 @@ def test_what_busy_servers_change(capsys: pytest.CaptureFixture[str]) -> None:
     assert "83 candidates promise the best fifth of all servers (the law with 0.92 in place of 0.8)" in told
     assert "all: more candidates than free servers" in told
     assert "528 looks find 26 free servers on average" in said(capsys, "--busy", "0.95")
+    assert "in place of" not in said(capsys, "--busy", "0")
     none = said(capsys, "--units", "100", "--quality", "0.9", "--busy", "0.91", "--miss", "0.4")
     assert "no number of candidates promises the best tenth, because none of it is free" in none
 

@@ -245,6 +245,11 @@ def test_a_demand_series_has_no_jobs(tmp_path: Path, capsys: pytest.CaptureFixtu
     series.write_text("timestamp,value\n" + "".join(f"2026-01-01 {h:02}:00:00,{5 + h}\n" for h in range(24)))
     assert run("simulate", str(series), "--format", "series", "--set", "series_value=cores") != 0
     assert "has no jobs" in capsys.readouterr().err
+    plan = str(tmp_path / "plan.json")
+    words = ("--format", "series", "--set", "series_value=cores", "--provider", "aws", "--out", plan)
+    assert run("plan", str(series), *words) == 0
+    assert run("simulate", plan) != 0
+    assert "hint: plan a table of jobs and simulate that plan" in capsys.readouterr().err
 
 
 def test_the_paper_cloud_is_the_default_and_a_market_brings_its_own(

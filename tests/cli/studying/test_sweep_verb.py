@@ -330,6 +330,9 @@ def test_intervals_are_students() -> None:
     assert interval.is_cut()
     assert interval.ends(3.0) == (0.0, 3.0), "a figure that is never below 0, and at most 3"
     assert not Interval.of([1.9, 2.0, 2.1]).is_cut(3.0)
+    assert Interval(99.96, 0.08).is_cut(100.0)
+    assert not Interval(99.96, 0.04).is_cut(100.0, 1), "100.0 ±0.0 reaches nowhere"
+    assert Interval(99.96, 0.08).is_cut(100.0, 1), "100.0 ±0.1 does"
     assert Interval(0.98, math.nan).ends(1.0) == (0.98, 0.98)
     alone = Interval.of([7.0])
     assert alone.mean == 7.0

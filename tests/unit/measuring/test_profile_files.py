@@ -140,8 +140,9 @@ def test_a_corpus_names_every_file_that_is_damaged(tmp_path: Path) -> None:
     assert [p.app for p in load_corpus(tmp_path)] == ["other", "redis"]
     (tmp_path / "c.profile.yaml").write_text("a: [")
     (tmp_path / "d.profile.yaml").write_text("{}")
-    with pytest.raises(InputError, match=r"(?s)c\.profile\.yaml.*d\.profile\.yaml"):
+    with pytest.raises(InputError, match=r"(?s)c\.profile\.yaml.*d\.profile\.yaml") as caught:
         load_corpus(tmp_path)
+    assert caught.value.hint.startswith("correct what is named, or move it to another folder")
     with pytest.raises(UsageError):
         load_corpus(tmp_path / "missing")
 

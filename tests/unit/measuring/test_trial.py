@@ -20,7 +20,7 @@ from hcloud.model.measured.app import (
     MachineShare,
     ProfilingBudget,
 )
-from hcloud.model.measured.profile import Aspect
+from hcloud.model.measured.profile import RESOURCES, Aspect
 from hcloud.model.workload import JobKind
 from hcloud.profiling import selfcheck
 from hcloud.profiling.bench import BenchReading
@@ -32,6 +32,7 @@ from hcloud.profiling.ramp import Crossing
 from hcloud.profiling.selfcheck import IsolationMode, ResourceFinding, Response
 from hcloud.profiling.session import ProfilingSession, _ProbedRun, less_sure, limit_of_load
 from hcloud.profiling.trial import PerformanceEstimate, Scores, Trial, level, timed
+from hcloud.usecases.measuring.profile_run import ProbeRequest, short_time
 
 
 class Known(Injector):
@@ -227,6 +228,29 @@ def test_what_the_system_refuses_costs_one_resource_and_not_the_run(monkeypatch:
     run = _ProbedRun(session, None, TimeBudget.start(60.0, 60.0), (0,))  # type: ignore[arg-type]
     run._resource("disk", 1)
     assert session.notes == ["disk: not measured: [Errno 28] No space left on device"]
+
+
+def test_a_look_at_a_resource_takes_of_its_own_share_of_the_time_which_is_enough_for_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of 40 seconds for ten resources each got four, in which none of them can be told."""
+    given = list[float]()
+
+    def look(*_: object, clock: TimeBudget) -> ResourceFinding:
+        given.append(clock.left)
+        raise OutOfTimeError("")
+
+    monkeypatch.setattr(selfcheck, "check", look)
+    for seconds, left in ((31.0, 10), (600.0, 10), (9.0, 1)):
+        clock = TimeBudget.start(seconds, 60.0)
+        run = _ProbedRun(ProfilingSession(BATCH, ("disk",)), None, clock, (0,))  # type: ignore[arg-type]
+        run._resource("disk", left)
+    assert given == pytest.approx([15.5, 60.0, 9.0], abs=0.5)
+    asked = ProbeRequest(RESOURCES)
+    short = replace(BATCH, limits=ProfilingBudget(seconds=40.0))
+    assert short_time(short, asked).startswith("40s lasts for about 2 of 10 resources: --resources names")
+    assert not short_time(BATCH, asked)
+    assert not short_time(short, ProbeRequest(("disk", "cpu")))
 
 
 def test_what_the_clock_ended_was_not_too_slow(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -129,8 +129,9 @@ def test_groups_are_all_then_kinds_then_applications_and_add_up() -> None:
 
 def test_demand_and_use_are_integrals_over_the_arrivals() -> None:
     span = span_of(journeys_of(run_of_three()), 4000, 100.0, 50)
-    # 2 vCPUs of web/a for 100 s, 2 of etl/b for 90 s, 99 of etl/c (never over) for 98 s, over 100 s
-    assert span.mean_cores == pytest.approx((200 + 180 + 99 * 98) / 100)
+    # 2 vCPUs of web/a for the 80 s that it ran, 2 of etl/b for the work of 50 s at 0.75, 99 of etl/c (never over) for
+    # 98 s, over 100 s: waits and what neighbours cost were demand
+    assert span.mean_cores == pytest.approx((160 + 75 + 99 * 98) / 100)
     assert span.utilisation == pytest.approx(2000 * (9 + 31) / (4000 * 100))
 
 

@@ -668,6 +668,38 @@ def test_what_columns_may_mean_otherwise_is_asked(tmp_path: Path, names: str, as
     assert f"if {asked}, read it with: " in str(caught.value.hint)
 
 
+def test_whether_a_machine_was_deleted_is_not_when(tmp_path: Path) -> None:
+    path = tmp_path / "machines.csv"
+    path.write_text("created_at,deleted,cores\n1790000000,true,3\n1790000060,False,4\n")
+    with pytest.raises(InputError, match="for which column duration is missing"):
+        read_workload(path)
+
+
+def test_the_command_that_reads_jobs_of_aws_batch_in_a_table_has_all_that_it_takes(tmp_path: Path) -> None:
+    """Without its column of ARNs, memory was in GiB."""
+    path = tmp_path / "jobs.csv"
+    path.write_text("jobId,createdAt,startedAt,stoppedAt,vcpus,memory\na,1790000000000,,,2,2048\n")
+    with pytest.raises(InputError) as caught:
+        read_workload(path)
+    assert str(caught.value.hint).endswith("--set open_ends=run --set memory_unit=MiB")
+
+
+@pytest.mark.parametrize("names", ["submitted,started,ended,vcpus,state", "submit,start,end,cores,state"])
+def test_jobs_that_ended_before_they_began_are_left_out_by_the_command_that_is_named(
+    names: str, tmp_path: Path
+) -> None:
+    """They ran from their submission to the moment they were cancelled."""
+    path = tmp_path / "jobs.csv"
+    path.write_text(f"{names}\n0,10,20,1,done\n0,,90,2,cancelled\n")
+    with pytest.raises(InputError) as caught:
+        read_workload(path)
+    hint = caught.value.hint
+    assert isinstance(hint, Advice)
+    assert hint.startswith("if jobs without a start never ran (else leave open_ends out), ")
+    found = read_workload(path, options=hint.on(WorkloadOptions()))
+    assert found.cores.tolist() == [1]
+
+
 @pytest.mark.parametrize(
     ("start", "end", "took", "unit"),
     [

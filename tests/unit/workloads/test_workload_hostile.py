@@ -225,6 +225,16 @@ def test_K2_zero_durations_are_left_out_and_counted(tmp_path: Path) -> None:
     assert got.provenance.rows == 4
 
 
+def test_numbers_next_to_zero_are_read_without_a_warning(tmp_path: Path) -> None:
+    """Shares of so few vCPUs were infinite, and no job had begun before one so short was over."""
+    few = jobs(write(tmp_path, "submit,duration,cores,memory\n2026-11-01T00:00:00Z,60,1e-320,0\n"))
+    assert len(few) == 1
+    with pytest.raises(InputError, match="GiB or more for each vCPU"):
+        jobs(write(tmp_path, "submit,duration,cores,memory\n2026-11-01T00:00:00Z,60,1e-320,4\n"))
+    short = jobs(write(tmp_path, "submit,duration\n2026-11-01T00:00:00Z,1e-320\n2026-11-01T00:00:00Z,60\n"))
+    assert (len(short), short.provenance.left_out) == (1, {"zero duration (uses no capacity)": 1})
+
+
 def test_missing_columns_and_cells_are_modelled_by_key(tmp_path: Path) -> None:
     got = jobs(write(tmp_path, "submit,duration,memory\n0,5,\n1,5,7\n"), default_cores="2", memory_per_core="3")
     assert got.cores.tolist() == [2, 2]
@@ -320,6 +330,10 @@ def test_many_different_labels(tmp_path: Path) -> None:
         ({"submit": [0, None], "duration": [1.0, 1.0]}, "must not be empty"),
         ({"submit": ["0", "x"], "duration": [1.0, 1.0]}, "row 2, column submit: 'x'"),
         ({"submit": [0, 1], "duration": [True, False]}, "column duration holds bool"),
+        (
+            {"submit": [0, 1, 2], "duration": [1, 1, 1], "id": [None, None, "a"]},
+            "row 2, column id: '' (is also in row 1",
+        ),
         ({"submit": [0, 1], "druation": [1, 1]}, "did you mean duration?"),
         ({"submit": [0, 1], "duration": [1, 1], "kind": ["batch", "other"]}, "row 2, column kind"),
         ({"submit": [0, 1], "duration": [1, 1], "id": ["a", "a"]}, "row 2, column id: 'a' (is also in row 1"),

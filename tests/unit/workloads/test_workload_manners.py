@@ -234,11 +234,11 @@ def test_columns_of_a_series_as_parquet(tmp_path: Path) -> None:
     path = tmp_path / "use.parquet"
     times = [START * 1000, (START + 60) * 1000]
     hosts = pa.array(["a", "a"]).dictionary_encode()
-    parquet.write_table(pa.table({"at": times, "node": hosts, "pct": [50.0, 25.0], "tags": [["x"], []]}), path)
+    parquet.write_table(pa.table({"seen": times, "node": hosts, "pct": [50.0, 25.0], "tags": [["x"], []]}), path)
     with pytest.raises(InputError, match="for which column timestamp is missing") as caught:
         read_workload(path)
     assert "--columns timestamp=NAME,name=node,percent=pct" in caught.value.hint
-    found = read_workload(path, options=WorkloadOptions(columns="timestamp=at,name=node,percent=pct", series_cores=4))
+    found = read_workload(path, options=WorkloadOptions(columns="timestamp=seen,name=node,percent=pct", series_cores=4))
     assert list(found.cores) == [2, 1]
 
 

@@ -345,11 +345,44 @@ def test_names_say_what_columns_hold(header: str, row: str, expected: float, tmp
     assert list(found.cores) == [expected] * 2
 
 
+def test_columns_of_several_units_of_cpus_are_each_read_in_its_own(tmp_path: Path) -> None:
+    """500 millicores beside 3 cores were 503 vCPUs."""
+    path = tmp_path / "use.csv"
+    path.write_text(f"time,web_cpu_millicores,db_cpu_cores\n{iso(0)},500,3\n{iso(1)},1500,2\n")
+    found = read_workload(path)
+    assert isinstance(found, Demand)
+    assert list(found.cores) == [3.5, 3.5]
+    told = "1,000 of a value of web_cpu_millicores are a vCPU, by the column's name"
+    assert told in [modelled.rule for modelled in found.provenance.modelled]
+
+
+def test_a_day_and_a_time_of_day_beside_a_whole_time_are_columns_to_leave_out(tmp_path: Path) -> None:
+    path = tmp_path / "use.csv"
+    path.write_text(f"timestamp,date,time,cores\n{iso(0)},2026-11-02,00:00,3\n{iso(1)},2026-11-02,00:05,4\n")
+    with pytest.raises(InputError) as caught:
+        read_workload(path)
+    assert isinstance(caught.value.hint, Advice)
+    found = read_workload(path, options=caught.value.hint.on(WorkloadOptions()))
+    assert isinstance(found, Demand)
+    assert list(found.cores) == [3, 4]
+
+
+def test_memory_beside_one_series_is_read_whatever_it_is_called(tmp_path: Path) -> None:
+    """It was an unknown column where the time is called timestamp, and read where it is called Time."""
+    for time in ("timestamp", "Time"):
+        path = tmp_path / f"{time}.csv"
+        path.write_text(f"{time},cores,memory_gb\n{iso(0)},3,2\n{iso(1)},4,3\n")
+        found = read_workload(path)
+        assert isinstance(found, Demand)
+        assert (list(found.cores), list(found.memory)) == ([3, 4], [2, 3])
+
+
 @pytest.mark.parametrize(
     ("header", "scale"),
     [
         ("time,pod,cpu_millicores", 1e3),
         ("timestamp,pod,CPU(m),MEM(Mi)", 1e3),
+        ("at,pod,cpu_millicores", 1e3),
         ("time,container,cpu_usage_nanocores", 1e9),
         ("timestamp,cpu_usage_millicores", 1e3),
     ],
@@ -386,9 +419,16 @@ def test_columns_of_parts_of_a_vcpu_are_read_as_such(header: str, scale: float, 
         ),
         ("time,rack,value\n{0},a,1\n{0},b,1\n{1},a,2\n", "if rows are of several machines, add name=NAME to --columns"),
         (
-            "date,time,host,cpu\n2026-11-02,00:00,a,1\n2026-11-02,00:05,a,1\n",
+            "date,slot,host,cpu\n2026-11-02,00:00,a,1\n2026-11-02,00:05,a,1\n",
             "write it behind the date; its other columns",
         ),
+        (
+            "date,time,host,cpu\n2026-11-02,00:00,a,1\n2026-11-02,00:05,a,1\n",
+            "write both into one column: awk -F, ",
+        ),
+        ("time,web_cpu_percent,db_cpu_cores\n{0},9,1\n{1},9,2\n", "'web_cpu_percent' in percent and 'db_cpu_cores' in"),
+        ("time,web_millicores,db\n{0},900,1\n{1},900,2\n", "the unit of 'db' is unknown"),
+        ("time,web_millicores,db\n{0},900,1\n{1},900,2\n", "if they are cores (the largest is 2), read it"),
         ("time,host,percent\n{0},a,100\n{1},a,250\n", "if 100 is one vCPU, as docker stats and top have it"),
     ],
 )

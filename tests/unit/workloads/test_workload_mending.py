@@ -48,6 +48,9 @@ def hint_of(path: Path) -> str:
         ("submit duration  cores\n0 5 2\n", "write separators"),
         ("duration  submit\n5  2026-11-01 10:00:00\n", "write separators"),
         ("app      duration  submit\na, b, c         5       0\n", "write separators"),
+        ("submit_date,duration,submit_time\n2026-11-01,5,10:00:00\n", "write both into one column"),
+        ("Resource,/vm1\nMetric,CPU\n\n" + GOOD, "leave the lines before it out"),
+        ("date;time;duration\r\n2026-11-01;10:00;5\r\n", "write both into one column"),
     ],
 )
 def test_the_command_that_a_refusal_names_mends_the_table(tmp_path: Path, data: str | bytes, told: str) -> None:
@@ -70,6 +73,36 @@ def test_what_mends_a_mended_table_writes_another_file(tmp_path: Path) -> None:
     subprocess.run(["bash", "-c", hint_of(path).partition(": ")[2]], cwd=tmp_path, check=True)
     assert path.read_text().endswith("-5,2\n")
     assert isinstance(read_workload(tmp_path / "mended-more.csv"), Jobs)
+
+
+@pytest.mark.parametrize(
+    ("text", "at"),
+    [
+        ("submitted,seconds,nodes,ppn\n0,5,2,8\n", "nodes times ppn"),
+        ("submitted,minutes,core_hours\n0,30,8\n", "core_hours in minutes"),
+        ("submitted,seconds,core_hours\n0,1800,8\n", "core_hours in seconds"),
+    ],
+)
+def test_vcpus_that_two_columns_tell_are_computed_by_the_command_that_is_named(
+    text: str, at: str, tmp_path: Path
+) -> None:
+    """Each job took one vCPU whatever they said."""
+    path = tmp_path / "jobs.csv"
+    path.write_text(text)
+    _, _, command = hint_of(path).partition(f"(else say cores=NAME; of {at}: ")
+    subprocess.run(["bash", "-c", command.partition("), whatever")[0]], cwd=tmp_path, check=True)
+    assert (tmp_path / "mended.csv").read_text().splitlines()[1].endswith(",16")
+
+
+def test_use_whose_columns_single_blanks_separate_and_text_of_sar_are_known(tmp_path: Path) -> None:
+    """Both needed a header line."""
+    path = tmp_path / "use.txt"
+    path.write_text("timestamp cpu\n1790000000 2\n")
+    assert hint_of(path).startswith("write separators: sed ")
+    path.write_text("Linux 5.15.0-91 (web1)  10/01/2026  _x86_64_ (4 CPU)\n\n12:00:01 AM  CPU  %user\n")
+    assert hint_of(path).startswith("sadf -d -- -u > FILE; awk ")
+    path.write_text("NAME   CPU(cores)   MEMORY(bytes)\nweb-1  250m         128Mi\n")
+    assert hint_of(path).startswith("(echo time,pod,cpu,memory; while sleep 60; do kubectl top pods -A ")
 
 
 def test_on_standard_input_the_command_that_mends_is_one_of_a_pipe(

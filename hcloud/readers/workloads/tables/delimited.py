@@ -14,17 +14,18 @@ import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
 from hcloud.errors import InputError, did_you_mean
-from hcloud.readers.workloads.commands import advice, bare_memory, jobs_advice, memory_left
+from hcloud.readers.workloads.commands import bare_memory, jobs_advice, skipping
 from hcloud.readers.workloads.findings import Findings, shown
 from hcloud.readers.workloads.identity import suspicious
 from hcloud.readers.workloads.meanings import (
     JOBS,
     OF_KINDS,
     SERIES,
+    are_kinds,
+    are_truths,
     check_called,
     is_jobs,
     job_columns,
-    kind_of,
     meant,
     plain,
     unit_said,
@@ -199,22 +200,23 @@ def columns_of_jobs(source: TraceFile, names: Sequence[str]) -> dict[str, str]:
     found = job_columns(names)
     if source.head.startswith((b"PAR1", b"{", b"[")) or not is_jobs(found):
         return found
-    rows = _first_rows(source)
+    rows = first_rows(source)
     cells = {name: [row[at] for row in rows if len(row) > at] for at, name in enumerate(names)}
+    found = job_columns([name for name in names if not are_truths(cells[name])])
     if "id" in found:
         ids = [name for name in names if "id" in meant([name], JOBS)]
         found["id"] = next((name for name in ids if len(set(cells[name])) == len(cells[name])), "")
     if "memory" not in found and (bare := bare_memory(names)) and likely_unit(cells[bare]) == "auto":
         found["memory"] = bare
     free = [name for name in names if plain(name) in OF_KINDS and name not in found.values()]
-    found["kind"] = next((name for name in free if any(cells[name]) and all(map(_is_kind, cells[name]))), "")
+    found["kind"] = next((name for name in free if are_kinds(cells[name])), "")
     return {mine: name for mine, name in found.items() if name}
 
 
 def likely_units(source: TraceFile, found: Mapping[str, str], names: Sequence[str]) -> dict[str, str]:
     """What of jobs no name says: MiB, CPU units and jobs that still run of AWS Batch and ECS, bytes of Ray and of
     large numbers, and milliseconds of durations beside times in these."""
-    of_aws = {"jobArn", "taskArn"} & {*names}
+    of_aws = {"jobArn", "taskArn"} & {*names} or {"createdAt", "startedAt", "stoppedAt"} <= {*names}
     units = {"open_ends": "run"} if of_aws and "start" in found else {}
     if "memory" in found and (of_aws or found["memory"] == "entrypoint_memory"):
         units["memory_unit"] = "MiB" if of_aws else "B"
@@ -222,10 +224,12 @@ def likely_units(source: TraceFile, found: Mapping[str, str], names: Sequence[st
         units["cores_unit"] = "cpu-units"
     if source.head.startswith(b"PAR1"):
         return units
-    cells = [dict(zip(names, map(str.strip, row), strict=False)) for row in _first_rows(source)]
+    cells = [dict(zip(names, map(str.strip, row), strict=False)) for row in first_rows(source)]
     bare = bare_memory(names) if "memory" not in found else ""
     if bare and likely_unit([row.get(bare, "") for row in cells]) == "B":
         units["memory_unit"] = "B"
+    if {"start", "end"} <= {*found} and any(row.get(found["end"]) and not row.get(found["start"]) for row in cells):
+        units.setdefault("open_ends", "leave-out")
     if "duration" not in found or unit_said("duration", found["duration"]):
         return units
     first = next((row for row in cells if NUMBER.fullmatch(row.get(found["duration"], ""))), None)
@@ -239,18 +243,14 @@ def is_of_machines(source: TraceFile, names: Sequence[str], found: Mapping[str, 
     if meant([found["value"]], JOBS).get("cores") is None or source.head.startswith(b"PAR1"):
         return meant([found["value"]], JOBS).get("cores") is None
     time, name, value = (names.index(found[mine]) for mine in ("timestamp", "name", "value"))
-    rows = [row for row in _first_rows(source) if len(row) == len(names)]
+    rows = [row for row in first_rows(source) if len(row) == len(names)]
     pairs = {(row[time], row[name]) for row in rows}
     times, named = ({pair[at] for pair in pairs} for at in (0, 1))
     is_grid = len(named) > 1 and len(times) > 1 and len(pairs) == len(rows) == len(times) * len(named)
     return is_grid or not all(row[value].strip().isdigit() for row in rows)
 
 
-def _is_kind(cell: str) -> bool:
-    return not cell or kind_of(cell) is not None
-
-
-def _first_rows(source: TraceFile) -> list[list[str]]:
+def first_rows(source: TraceFile) -> list[list[str]]:
     """The first rows of a table; none where they are none."""
     _, delimiter, skip = header_names(source)
     lines = source.head.decode("utf-8", "replace").split("\n")[1 + skip :]
@@ -339,9 +339,7 @@ def check_header(source: TraceFile, names: list[str], known: tuple[Column, ...],
     elif twice & {*allowed}:
         error.hint = "give all of them but one another name in the header"
     else:
-        where = memory_left(usual, names) if jobs else []
-        told = "columns that are not needed can be skipped"
-        error.hint = advice(source, {"extra_columns": "ignore"}, *where, told=told)
+        error.hint = skipping(source, usual, names, likely_units(source, usual, names) if jobs else None)
     raise error
 
 

@@ -293,7 +293,8 @@ def times_read(sink: Sink) -> list[Modelled]:
 def finish(draft: Draft, options: WorkloadOptions) -> Jobs:
     """Jobs sorted by submit time, without zero durations, missing columns filled by their stated rules."""
     draft.keep(~(np.isnan(draft.duration) | np.isnan(draft.submit)), NEVER_RAN)
-    draft.keep(draft.duration > 0, "zero duration (uses no capacity)")
+    latest = draft.submit if draft.start is None else np.fmax(draft.submit, draft.start)
+    draft.keep(latest + draft.duration > latest, "zero duration (uses no capacity)")  # or too short for a clock
     count = len(draft.submit)
     if count == 0:
         raise _no_job(draft)

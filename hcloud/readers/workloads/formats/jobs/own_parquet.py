@@ -233,7 +233,7 @@ def _report_duplicates(source: TraceFile, twice: Hashes, stored: str) -> None:
         for batch in file.iter_batches(_ROWS, columns=[stored], use_threads=False):
             names = batch.column(stored).cast(pa.string())
             for row in np.flatnonzero(np.isin(identity_hashes(names), twice)).tolist():
-                name = names[row].as_py()
+                name = names[row].as_py() or ""
                 if name in seen:
                     where = f"row {first + row + 1}, column {stored}"
                     findings.add(where, shown(name), f"is also in row {seen[name]}; each must be unique")

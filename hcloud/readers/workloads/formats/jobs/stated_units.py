@@ -54,6 +54,7 @@ _SPELT = {
 
 
 _SHORT = {1e3: "ms", 1e6: "us", 1e9: "ns"}
+_LEAST_CORES = 1e-9  # ours: fewer, as of a damaged file, are as none
 
 
 def in_units_said(options: WorkloadOptions, called: Mapping[str, str]) -> WorkloadOptions:
@@ -95,7 +96,7 @@ def in_gib(memory: Floats, cores: Floats | None, options: WorkloadOptions, file:
 
 
 def _check(memory: Floats, cores: Floats | None, file: str) -> None:
-    each = np.float64(1.0) if cores is None else np.where(np.isnan(cores), 1.0, cores)
+    each = np.float64(1.0) if cores is None else np.where(np.isnan(cores), 1.0, np.maximum(cores, _LEAST_CORES))
     per_core = (memory / each)[~np.isnan(memory)]
     if len(per_core) and (usual := float(np.quantile(per_core, 0.5, method="lower"))) > limits.MEMORY_GIB_A_VCPU:
         raise InputError(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import shlex
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from hcloud.errors import InputError, did_you_mean
 from hcloud.readers.workloads.commands import advice
@@ -42,18 +43,18 @@ _NOT_IN_USE = re.compile(r"limit|req|alloc")
 
 @dataclass(frozen=True, slots=True)
 class MachineColumns:
-    """Where the columns stand: the time, the machine's name (none: a column a machine), values, memory; the unit of the
-    values where their names say it, whether they are one series of all use, the names of those left out, and how many
-    of the values' unit are in a vCPU."""
+    """Where the columns stand: the time, the machine's name (none: a column a machine), values, memory; of each value's
+    column the unit where its name says it, and how many of this are in a vCPU; whether they are one series of all use,
+    and the names of those left out."""
 
     time: int
     values: tuple[int, ...]
     name: int | None = None
     memory: int | None = None
-    unit: str = ""
+    units: Mapping[int, str] = field(default_factory=dict)
+    in_a_vcpu: Mapping[int, float] = field(default_factory=dict)
     of_all: bool = False
     left_out: tuple[str, ...] = ()
-    in_a_vcpu: float = 1.0
 
     @property
     def numbers(self) -> tuple[int, ...]:
@@ -153,9 +154,8 @@ def _wide(source: TraceFile, names: list[str], options: WorkloadOptions, time: i
             f"{said})",
             hint=hint,
         )
-    unit = _unit([names[at] for at in kept])
-    left, parts = tuple(names[at] for at in odd), _in_a_vcpu([names[at] for at in kept], options)
-    return MachineColumns(time, tuple(kept), unit=unit, left_out=left, in_a_vcpu=parts)
+    units, parts = {at: _unit(names[at]) for at in kept}, {at: _in_a_vcpu(names[at], options) for at in kept}
+    return MachineColumns(time, tuple(kept), units=units, in_a_vcpu=parts, left_out=tuple(names[at] for at in odd))
 
 
 def of_rows(time: str, name: str, values: list[str]) -> str:
@@ -176,15 +176,16 @@ def _long(
             f"{source.name}: line 1: unknown column {shown(extra[0])}",
             hint=advice(source, {"extra_columns": "ignore"}, told="columns that are not needed can be skipped"),
         )
+    at = names.index(found[value])
     return MachineColumns(
         time=names.index(found["timestamp"]),
-        values=(names.index(found[value]),),
+        values=(at,),
         name=names.index(found["name"]) if "name" in found else None,
         memory=names.index(found["memory"]) if "memory" in found else None,
-        unit=value if value != "value" else _unit([found[value]]),
+        units={at: value if value != "value" else _unit(found[value])},
+        in_a_vcpu={at: _in_a_vcpu(found[value], options)},
         of_all="name" not in found,
         left_out=tuple(extra),
-        in_a_vcpu=_in_a_vcpu([found[value]], options),
     )
 
 
@@ -212,7 +213,7 @@ def _with_units(names: list[str], found: dict[str, str]) -> dict[str, str]:
     }
     if not any(value in found for value in VALUES):
         fine = [name for name in names if not _is_bound(name) and not _is_no_machine(name, alone=True)]
-        units = [(unit, name) for name in fine if (unit := _unit([name]))]
+        units = [(unit, name) for name in fine if (unit := _unit(name))]
         units = [(unit, name) for unit, name in units if not _is_bound(name, "total")] or units
         kinds |= {unit: [name for one, name in units if one == unit] for unit in ("cores", "percent")}
         del kinds["percent" if kinds["cores"] else "cores"]
@@ -242,24 +243,18 @@ def _is_another_use(name: str, *, alone: bool) -> bool:
     return not name or _OF_ALL.fullmatch(rest) is not None or not _OTHER_USE.sub("", _words(plain(name))).strip()
 
 
-def _unit(names: list[str]) -> str:
-    """The unit that every column's name says."""
-    if names and all(_PERCENT.search(_words(name)) for name in names):
+def _unit(name: str) -> str:
+    """The unit that a column's name says."""
+    if _PERCENT.search(_words(name)):
         return "percent"
-    are_cores = names and (in_a_vcpu(names) > 1 or all(_CORES.search(_words(name)) for name in names))
-    return "cores" if are_cores else ""
+    return "cores" if _IN_PARTS.fullmatch(plain(name)) or _CORES.search(_words(name)) else ""
 
 
-def in_a_vcpu(names: list[str]) -> float:
-    """How many of their unit are in a vCPU, as every column's name says it: 1,000 of millicores; else 1."""
-    parts = [_IN_PARTS.fullmatch(plain(name)) for name in names]
-    found = {_PARTS[part[part.lastindex or 0]] if part else 1.0 for part in parts}
-    return found.pop() if len(found) == 1 else 1.0
-
-
-def _in_a_vcpu(names: list[str], options: WorkloadOptions) -> float:
-    """The same where values are not said to be other than vCPUs."""
-    return in_a_vcpu(names) if options.series_value in ("auto", "cores") else 1.0
+def _in_a_vcpu(name: str, options: WorkloadOptions) -> float:
+    """How many of its unit are in a vCPU, as a column's name says it: 1,000 of millicores; else 1, and where values are
+    said to be other than vCPUs."""
+    part = _IN_PARTS.fullmatch(plain(name)) if options.series_value in ("auto", "cores") else None
+    return _PARTS[part[part.lastindex or 0]] if part else 1.0
 
 
 def _words(name: str) -> str:

@@ -247,8 +247,8 @@ class _MachineTable:
         """What a cell with a unit says, as Kubernetes writes memory and vCPUs; None in a column of other things."""
         if at == self.columns.memory:
             return memory_of(text, IN_A_GIB[self.memory_unit])
-        are_cores = self.columns.unit in ("", "cores") and self.options.series_value in ("auto", "cores")
-        return cpus_of(text, self.columns.in_a_vcpu) if are_cores and text[-1] not in "kK" else None
+        are_cores = self.columns.units[at] in ("", "cores") and self.options.series_value in ("auto", "cores")
+        return cpus_of(text, self.columns.in_a_vcpu[at]) if are_cores and text[-1] not in "kK" else None
 
     def _allowed(self, text: str) -> str:
         if re.fullmatch(r"[+-]?\d[\d.]*,\d+", text) and self.mark == ".":
@@ -257,20 +257,22 @@ class _MachineTable:
 
     def series(self) -> Iterator[MeasuredSeries]:
         """The machines in the order they were met, samples by time."""
-        unit = "cores" if self.in_cells else self.columns.unit or ("percent" if self.percent else "")
+        names = self.header.names
         for machine in self.machines.values():
+            column = self.columns.values[0] if self.columns.name is not None else names.index(machine.name)
+            unit = "cores" if self.in_cells else self.columns.units[column] or ("percent" if self.percent else "")
             times = np.frombuffer(machine.times) if machine.times else np.empty(0)
-            check_not_days(times, f"{self.source.name}: column {self.header.names[self.columns.time]}")
+            check_not_days(times, f"{self.source.name}: column {names[self.columns.time]}")
             order, memory = np.argsort(times, kind="stable"), np.array(machine.memory) / IN_A_GIB[self.memory_unit]
             later = int(np.count_nonzero(np.diff(times) < 0))
             if later:
                 why = "unsorted: rows earlier than the row before; sorted by time"
                 self.repaired[why] = self.repaired.get(why, 0) + later
             yield MeasuredSeries(
-                machine.name if self.columns.name is None else self.header.names[self.columns.values[0]],
+                names[column],
                 machine.name,
                 times[order],
-                np.array(machine.values)[order] / self.columns.in_a_vcpu,
+                np.array(machine.values)[order] / self.columns.in_a_vcpu[column],
                 unit,
                 lines=np.array(machine.lines, np.int64)[order],
                 memory=None if self.columns.memory is None else memory[order],
@@ -283,8 +285,11 @@ class _MachineTable:
             unit = f" as {self.memory_unit}" if self.bare_memory else ""
             parts.insert(0, f"read from column {self.memory_name}{unit}")
         told = [Modelled("memory", "; ".join(parts), "fixed")] if parts else []
-        if (small := self.columns.in_a_vcpu) > 1:
-            told.append(Modelled("cores", f"{small:,.0f} of a value are a vCPU, by the column's name", "fixed"))
+        parts_of = self.columns.in_a_vcpu
+        for small in sorted({*parts_of.values()} - {1.0}):
+            which = some_of([self.header.names[at] for at in parts_of if parts_of[at] == small], _NAMED)
+            of = "" if len({*parts_of.values()}) == 1 else f" of {which}"
+            told.append(Modelled("cores", f"{small:,.0f} of a value{of} are a vCPU, by the column's name", "fixed"))
         if left := self.columns.left_out:
             told.append(Modelled("columns", f"left out: {some_of(left, _NAMED)}", "columns"))
         if self.clock.local:

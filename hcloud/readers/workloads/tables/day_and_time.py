@@ -1,0 +1,54 @@
+"""Tables whose dates and times of day stand in columns of their own: the command that writes them into one."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Sequence
+
+from hcloud.errors import InputError
+from hcloud.readers.workloads.commands import piped
+from hcloud.readers.workloads.findings import shown
+from hcloud.readers.workloads.meanings import JOBS, is_jobs, job_columns, meant, spelt
+from hcloud.readers.workloads.source import TraceFile
+
+_OF_DAYS = re.compile(r"_?(date|day|datum)_?")
+_OF_CLOCKS = re.compile(r"_?(time_of_day|time|clock|uhrzeit)_?")
+_DAY = re.compile(r"\d{1,4}[-./]\d{1,2}[-./]\d{1,4}", re.ASCII)
+_CLOCK = re.compile(r"[012]?\d:[0-5]\d(:[0-5]\d(\.\d+)?)?( ?[AP]M)?", re.ASCII | re.IGNORECASE)
+
+
+def refuse_days_apart(source: TraceFile, names: Sequence[str], first: Sequence[str], mark: str) -> None:
+    """InputError for a table whose ``first`` row has a day in one column and, in one of the same name but for that, the
+    time of day, and none with both."""
+    if len(first) != len(names):
+        return
+    clocks = {_stem(_OF_CLOCKS, name): at for at, name in enumerate(names) if _CLOCK.fullmatch(first[at].strip())}
+    days = {at: _stem(_OF_DAYS, name) for at, name in enumerate(names) if _DAY.fullmatch(first[at].strip())}
+    pairs = {at: clocks[stem] for at, stem in days.items() if stem is not None and stem in clocks}
+    rest = [name for at, name in enumerate(names) if at not in {*pairs, *pairs.values()}]
+    if pairs and "submit" not in job_columns(rest):  # nor any time, which would stand for it
+        at, other = next(iter(pairs.items()))
+        command = _joined(source, names, pairs, mark)
+        raise InputError(
+            f"{source.name}: the day stands in column {shown(names[at])} and the time of day in {shown(names[other])}",
+            hint=f"write both into one column{': ' + command if command else ''}",
+        )
+
+
+def _stem(of: re.Pattern[str], name: str) -> str | None:
+    """What a name says beside that it is of days, or of clocks; None where it does not say so."""
+    rest, found = of.subn("", spelt(name), count=1)
+    return rest if found else None
+
+
+def _joined(source: TraceFile, names: Sequence[str], pairs: dict[int, int], mark: str) -> str:
+    """The command; nothing where cells may hold separators, or the table was made of another file."""
+    if b'"' in source.head:
+        return ""
+    usual = "submit" if is_jobs(job_columns(names)) else "timestamp"
+    kept = [at for at in range(len(names)) if at not in pairs.values()]
+    called = [next(iter(meant([names[at]], JOBS)), usual) if at in pairs else names[at] for at in kept]
+    cells = f' "{mark}" '.join(f'${at + 1} " " ${pairs[at] + 1}' if at in pairs else f"${at + 1}" for at in kept)
+    program = f'{{sub(/\\r$/, "")}} NR == 1 {{print "{mark.join(called)}"; next}} {{print {cells}}}'
+    return piped(source, f"awk -F{shlex.quote(mark)} {shlex.quote(program)}")
