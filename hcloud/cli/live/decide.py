@@ -63,8 +63,7 @@ def decide(
     ] = True,
 ) -> None:
     """Decide on a live stream of events where each job runs, with the reason."""
-    from hcloud.sim.machine_code.compiled import compiled as load_compiled
-    from hcloud.sim.machine_code.compiled import is_first_use, plain
+    from hcloud.sim.machine_code.compiled import plain, soonest
     from hcloud.usecases.live.decide import StreamMarket, make_setup, open_stream
     from hcloud.views.live.decision import show_opened, tell_lines
 
@@ -73,9 +72,7 @@ def decide(
     terminal = session(ctx).terminal
     market = StreamMarket(provider_named(provider) if provider else None, region, tuple(family or ()), cloud, types)
     setup = make_setup(strategy, pool, market, start) if strategy is not None else None
-    if compiled and is_first_use():
-        terminal.note("the controller is compiled when it is first used: about a minute, once; --plain starts at once")
-    kernels = load_compiled() if compiled else plain()
+    kernels = soonest() if compiled else plain()
     opened = open_stream(setup, kernels, journal, durable=durable, retell=retell)
     try:
         show_opened(opened.gone_on, terminal)
