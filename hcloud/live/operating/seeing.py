@@ -51,9 +51,10 @@ def see_machine(desk: OperatingDesk, machine: MachineRecord, now: float) -> None
 
 
 def _is_overdue(desk: OperatingDesk, machine: MachineRecord, now: float) -> bool:
-    """The cloud's clock may be behind this one: no machine was launched before it was ordered."""
-    since = max(machine.launched or now, machine.ordered_at or -math.inf)
-    return now - since > desk.terms.rhythm.join
+    """By the time that passes: a clock may be set forward, and that of the cloud may be ahead or behind, as no machine
+    was launched before it was ordered."""
+    passed, age = desk.parts.clock.passed(), now - max(machine.launched or now, machine.ordered_at or -math.inf)
+    return passed - desk.starting.setdefault(machine.key, passed - max(age, 0.0)) > desk.terms.rhythm.join
 
 
 def _welcome(desk: OperatingDesk, machine: MachineRecord, now: float) -> None:
@@ -234,7 +235,7 @@ def _compare(desk: OperatingDesk, sight: Sight, now: float) -> None:
             and machine.id not in sight.machines
             and (machine.launched or now) <= sight.asked
         ):
-            desk.do("check", machine.instance, partial(desk.parts.machines.is_gone, replace(machine), now))
+            desk.do("check", machine.instance, partial(desk.parts.machines.is_gone, replace(machine)))
     before = {n: notice for n, notice in desk.notices.items() if n in numbers.values()} if sight.unheard else {}
     desk.notices = before | {numbers[i]: notice for i, notice in sight.notices.items() if i in numbers}
     ours = {machine.instance for machine in to_end(desk.fold, all_of_them=desk.finishing)}
