@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from io import FileIO
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -20,6 +22,7 @@ from hcloud.control.operating.records import MachinePhase, MachineRecord
 from hcloud.errors import (
     Call,
     DeniedError,
+    HcloudError,
     InputError,
     LockedError,
     NotFoundError,
@@ -280,6 +283,34 @@ def test_a_second_name_that_a_killed_renewal_left_does_not_grow_with_the_journal
         "journal.jsonl": "one\ntwo\n",
         "journal.2.jsonl": "an older one\n",
     }
+
+
+@pytest.mark.parametrize("is_same", [True, False])
+def test_a_journal_whose_handle_is_stale_is_opened_again(tmp_path: Path, is_same: bool) -> None:
+    """As where the server of its files began anew: nothing could be noted until the controller was begun again."""
+
+    class Stale(FileIO):
+        def write(self, data: object) -> int:
+            raise OSError(errno.ESTALE, os.strerror(errno.ESTALE))
+
+        def truncate(self, size: int | None = None) -> int:
+            return self.write(size)
+
+    path = tmp_path / "journal.jsonl"
+    journal = LiveJournalFile(path, 0)
+    journal.append_text("one\n")
+    journal._file.close()
+    journal._file = Stale(path, "r+")
+    path.write_text("one\nhalf" if is_same else "another\n")
+    with pytest.raises(HcloudError, match="Stale file handle"):
+        journal.append_text("more\n")
+    if is_same:
+        journal.append_text("more\n")
+        assert path.read_text() == "one\nmore\n"
+    else:
+        assert isinstance(journal._file, Stale)
+        assert path.read_text() == "another\n"
+    journal.close()
 
 
 def test_what_comes_and_goes_is_told_once_in_a_while(tmp_path: Path) -> None:
