@@ -90,9 +90,11 @@ class OperatingDesk:
     _passed: float = math.inf
 
     def now(self) -> float:
-        """The time, which never falls: while a clock that was set back is not where it was, time passes more slowly."""
+        """The time, which never falls: while a clock that was set back is not where it was, time passes more slowly. A
+        snapshot may be of a later moment than the last line before it."""
         passed = self.parts.clock.passed()
-        slowly = max(self._now, self.fold.last) + max(passed - self._passed, 0.0) * CATCHING_UP
+        last = max(self._now, self.fold.last, self.session.now)  # which is no number before the first event
+        slowly = last + max(passed - self._passed, 0.0) * CATCHING_UP
         self._now, self._passed = max(self.parts.clock.now(), slowly), passed
         return self._now
 

@@ -106,6 +106,19 @@ def test_a_clock_that_is_set_back_an_hour_neither_loses_nor_repeats_anything(tmp
     assert times == sorted(times), "time never falls in a journal"
 
 
+def test_a_clock_that_is_set_back_keeps_nobody_from_going_on_with_a_snapshot(tmp_path: Path) -> None:
+    """Time had passed since the last line when the journal began anew: until the clock was there again each controller
+    ended with an error as it began."""
+    world = World.of(tmp_path / "j", [job("a", seconds=100.0)], "HM", 1)
+    world.start().desk.parts.clock = SkewedClock(world.cloud.clock, 3600.0)
+    world.run(until=lambda loop: bool(world.engine.ran))
+    loop = world.run(until=lambda loop: loop.desk.session.now > loop.fold.last + 5.0)
+    world._renew(loop.desk.session, loop.fold)
+    world.start()
+    world.run()
+    world.check(completed=1)
+
+
 def test_machines_go_in_time_although_the_clock_was_set_back_a_year(tmp_path: Path) -> None:
     """Time stood still until the clock was where it had been: idle machines were paid for, and jobs waited, so long."""
     world = World.of(tmp_path / "j", [job("a", seconds=5.0), job("later", seconds=5.0, submit=4000.0)], "OdM", 0)
