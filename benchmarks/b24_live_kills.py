@@ -349,16 +349,16 @@ def killed_in_memory(world: Any, chance: random.Random, request: Any) -> Found:
 
     def after_a_pass(loop: Any) -> bool:
         nonlocal kills, asked_at
-        if world.passed >= world.kill_number and kills < MOST_KILLS and chance.random() < 0.5:
-            kills, world.kill_number = kills + 1, world.passed + chance.randrange(1, 30)
-        if what and world.passed >= at and not (loop.fold.asked or loop.fold.is_finished):
+        if len(world.course) >= world.kill_number and kills < MOST_KILLS and chance.random() < 0.5:
+            kills, world.kill_number = kills + 1, len(world.course) + chance.randrange(1, 30)
+        if what and len(world.course) >= at and not (loop.fold.asked or loop.fold.is_finished):
             asked_at = min(asked_at, world.now)
             world.asked = [request(0.0, what)]
         return False
 
     world.run(until=after_a_pass)
     if world.standing():  # they were to be kept: the next controller ends them
-        kept, world.kill_number = True, world.passed + chance.randrange(1, 10)
+        kept, world.kill_number = True, len(world.course) + chance.randrange(1, 10)
         world.start()
         world.run()
     world.close()
@@ -375,7 +375,7 @@ def killed_in_memory(world: Any, chance: random.Random, request: Any) -> Found:
     lost = sum(not done[name] for name in came)
     late = [m for m in world.cloud.ledger.machines.values() if (m.asked_to_end or world.now) > over + LATE and not kept]
     return Found(
-        kills, kills - (world.passed < world.kill_number), len(came), lost, sum(n > 1 for n in attempts.values()),
+        kills, kills - (len(world.course) < world.kill_number), len(came), lost, sum(n > 1 for n in attempts.values()),
         made.total(), sum(n - 1 for n in made.values()), len(world.standing()), len(late),
     )  # fmt: skip
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,18 +19,6 @@ def tell_first_use(terminal: Terminal, jobs: int | None = None) -> None:
 
     if (jobs is None or jobs > PLAIN_JOBS) and is_first_use():
         terminal.note("the simulator is compiled in the background, once; until then it runs more slowly")
-
-
-def kernels(terminal: Terminal, *, compiled: bool) -> Any:
-    """The controller's inner loops, in machine code or in plain Python; says beforehand that the former takes time."""
-    from hcloud.sim.machine_code.compiled import compiled as load_compiled
-    from hcloud.sim.machine_code.compiled import is_first_use, plain
-
-    if not compiled:
-        return plain()
-    if is_first_use():
-        terminal.note("the controller is compiled when it is first used: about a minute, once; --plain starts at once")
-    return load_compiled()
 
 
 def draw(picture: Path | None, terminal: Terminal, make: Callable[[], Drawn], title: str = "") -> None:

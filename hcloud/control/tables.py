@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from types import FunctionType
 from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
@@ -53,15 +54,15 @@ class ControlTables:
     """A controller's tables with names for jobs. Columns that are looked at for every event are kept as arrays: reading
     a field of a record by name takes longer than a decision."""
 
-    def __init__(self, setup: Setup, *, compiled: bool) -> None:
-        self._setup, self._compiled = setup, compiled
+    def __init__(self, setup: Setup) -> None:
+        self._setup = setup
         rows = table(Desk, 1)
         control = new_control(setup.rules, _kinds(setup), table(Job, _FIRST), len(setup.reserve) + _FIRST)
         cast("NDArray[Any]", rows)[0] = control.desk
         self._rows, self._rules = rows, np.array([setup.rules], numpy_type(Rules))
         if setup.speeds:
             control = control._replace(speeds=np.array(setup.speeds, np.int64))
-        self.control = self.handed = control._replace(desk=rows[0])
+        self.control = control._replace(desk=rows[0])
         self._used, self._pool, self._queued, self._pending, self._free, self.soft, self._blocked, self.wake = (
             column(rows, name)[0:1]
             for name in ("used", "pool", "queued", "commands", "free", "soft", "blocked", "wake")
@@ -75,9 +76,9 @@ class ControlTables:
         self._lead()
 
     def _lead(self) -> None:
-        """The columns of the present tables, and what the kernels are handed."""
+        """The columns of the present tables, and what compiled kernels are handed."""
         control = self.control
-        self.handed = control._replace(rules=self._rules[0]) if self._compiled else control
+        self._handed = control._replace(rules=self._rules[0])
         self.kind, self.server = column(control.jobs, "kind"), column(control.jobs, "server")
         self.cores, self.again = column(control.jobs, "cores"), column(control.jobs, "again")
         self.held, self.until = column(control.jobs, "held"), column(control.jobs, "until")
@@ -86,6 +87,10 @@ class ControlTables:
         self.type_of, self.paid = column(servers, "kind"), column(servers, "paid")
         self._jobs, self._commands = _array(control.jobs), _array(control.commands)
         self.vacant.resize(len(self._jobs), refcheck=False)
+
+    def handed(self, kernel: Callable[..., Any]) -> Control:
+        """What a kernel is told of the controller: plain Python reads the rules faster as they are."""
+        return self.control if isinstance(kernel, FunctionType) else self._handed
 
     def utilisation(self) -> float:
         """As :func:`hcloud.control.mapped.utilisation` has it."""

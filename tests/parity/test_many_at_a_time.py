@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -17,6 +18,7 @@ from hcloud.control.sessions.session import ControlSession
 from hcloud.control.sessions.teller import HANDLE
 from hcloud.control.state import Control
 from hcloud.errors import InputError
+from hcloud.model.running.decision import Decision
 from hcloud.model.running.event import Completion, Event
 from hcloud.policy.facts import Setup
 from hcloud.sim.machine_code.compiled import FOLLOW, compiled, is_first_use, plain
@@ -49,6 +51,18 @@ def lived(setup: Setup, seed: int, count: int) -> list[Any]:
     for event in events_of(live, draws):
         entries += [event, *live.handle(event)]
     return entries
+
+
+class AskedFor(dict[str, Any]):
+    """Plain kernels, and compiled ones once they were asked for so often."""
+
+    def __init__(self, most: float) -> None:
+        super().__init__(plain())
+        self.asked, self._most = 0, most
+
+    def __getitem__(self, name: str) -> Any:
+        self.asked += 1
+        return super().__getitem__(name) if self.asked <= self._most else compiled()[name]
 
 
 def gone_through(path: Path, setup: Setup, kernel: Callable[..., Any] | None, kernels: Any = None) -> Replayed:
@@ -96,6 +110,23 @@ def test_compiled_it_leaves_the_same(tmp_path: Path) -> None:
     found = gone_through(path, setup, kernel, kernels)
     assert found.session.snapshot() == live.snapshot()
     assert not is_first_use(), "what was compiled is for other types"
+
+
+@pytest.mark.parametrize("name", SETUPS)
+def test_a_session_that_goes_over_to_compiled_kernels_decides_as_before(tmp_path: Path, name: str) -> None:
+    """At any moment, also between two questions about one event, and with many events at a time from then on."""
+    setup, path, chance = SETUPS[name], tmp_path / "journal.jsonl", random.Random(name)
+    entries = lived(setup, 2, 120)
+    save_journal(setup, entries, path)
+    gone_through(path, setup, None, plainly := AskedFor(math.inf))
+    for after in (0, chance.randrange(plainly.asked)):
+        live, told = ControlSession(setup, AskedFor(after)), list[Any]()
+        for event in (entry for entry in entries if not isinstance(entry, Decision)):
+            told += [event, *live.handle(event)]
+        assert told == entries
+        replayed = [gone_through(path, setup, kernel, AskedFor(after)) for kernel in (None, compiled()[FOLLOW])]
+        same(*replayed)
+        assert replayed[0].session.snapshot() == live.snapshot()
 
 
 def cut_lines(path: Path, change: Callable[[list[bytes]], object]) -> None:

@@ -10,7 +10,6 @@ import typer
 
 from hcloud.cli.groups import Verb
 from hcloud.cli.main import session
-from hcloud.cli.options import kernels
 from hcloud.errors import UsageError
 from hcloud.usecases.asked import provider_named
 
@@ -64,6 +63,7 @@ def decide(
     ] = True,
 ) -> None:
     """Decide on a live stream of events where each job runs, with the reason."""
+    from hcloud.sim.machine_code.compiled import plain, soonest
     from hcloud.usecases.live.decide import StreamMarket, make_setup, open_stream
     from hcloud.views.live.decision import show_opened, tell_lines
 
@@ -72,7 +72,8 @@ def decide(
     terminal = session(ctx).terminal
     market = StreamMarket(provider_named(provider) if provider else None, region, tuple(family or ()), cloud, types)
     setup = make_setup(strategy, pool, market, start) if strategy is not None else None
-    opened = open_stream(setup, kernels(terminal, compiled=compiled), journal, durable=durable, retell=retell)
+    kernels = soonest() if compiled else plain()
+    opened = open_stream(setup, kernels, journal, durable=durable, retell=retell)
     try:
         show_opened(opened.gone_on, terminal)
         wrong = tell_lines(cast("BufferedIOBase", sys.stdin.buffer), opened.stream.answer, terminal)

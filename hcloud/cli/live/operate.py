@@ -17,7 +17,6 @@ from hcloud.cli.flags import HarvestKeys, HarvestPolicyFile
 from hcloud.cli.groups import CloudFlags, Printed, StateFlags, ToldAt, Verb, nobody
 from hcloud.cli.live.operating import advise, compared_costs, work
 from hcloud.cli.main import session
-from hcloud.cli.options import kernels
 from hcloud.errors import UsageError
 
 if TYPE_CHECKING:
@@ -26,9 +25,6 @@ if TYPE_CHECKING:
     from hcloud.usecases.live.operating.operate import OperateRequest
     from hcloud.views.console import Terminal
 
-FEW_JOBS_BYTES = 64 << 10
-"""Ours: of so large a file, a thousand jobs or so, plain Python decides in less time than compiling takes."""
-SHORT_JOURNAL_BYTES = 16 * FEW_JOBS_BYTES  # compiling may take a minute, in which nobody watches what runs
 _Wait = Annotated[bool, typer.Option("--wait/--no-wait", help="Wait until done, or return at once.")]
 
 
@@ -124,15 +120,15 @@ def run(
     ] = None,
     harvest_set: HarvestKeys = None,
     compiled: Annotated[
-        bool | None,
-        typer.Option("--compiled/--plain", help="Plain starts faster, decides slower (default: by number of jobs)."),
-    ] = None,
+        bool, typer.Option("--compiled/--plain", help="Plain starts faster and decides slower.")
+    ] = True,
     where: LocalByDefault,
     shown: ToldAt,
 ) -> None:
     """Run jobs until all have ended, then terminate every machine. Ctrl-C leaves jobs and machines running; the same
     command goes on."""
     from hcloud.control.operating.wanted import SpendingLimits
+    from hcloud.sim.machine_code.compiled import plain, soonest
     from hcloud.usecases.live.operating.engine import LOCAL_ENGINE
     from hcloud.usecases.live.operating.harvest import BesideServices
     from hcloud.usecases.live.operating.jobs_file import jobs_file
@@ -147,10 +143,9 @@ def run(
     beside = BesideServices(batch, harvest_policy, _history(util, servers, harvest_policy, harvest_set))
     file = jobs_file(jobs, columns, of_jobs=engine == LOCAL_ENGINE)
     asked = _replanned(OperateRequest(file, said, policy, limits, follow, probe, beside=beside), replan_window)
-    quick = is_worth_compiling(jobs, where.state, where.file) if compiled is None else compiled
     with (
         where.opened(shown.at, terminal.note) as here,
-        operating(here, asked, partial(kernels, terminal, compiled=quick)) as operation,
+        operating(here, asked, soonest if compiled else plain) as operation,
     ):
         work(here, operation, terminal, shown)
 
@@ -181,18 +176,6 @@ def _replanned(asked: OperateRequest, window: str | None) -> OperateRequest:
 
 def _dollars(amount: float | None) -> Decimal | None:
     return None if amount is None else Decimal(str(amount))
-
-
-def is_worth_compiling(jobs: Path | None, state: str | None, file: Path | None) -> bool:
-    """Whether there are or were many jobs, or nobody knows, or it was compiled before: then it starts as fast."""
-    from hcloud.sim.machine_code.compiled import is_first_use
-    from hcloud.usecases.live.operate_requests import directory_at
-    from hcloud.usecases.live.state import state_place
-
-    path = jobs or directory_at(state_place(state, file)) / "journal.jsonl"
-    few = FEW_JOBS_BYTES if jobs else SHORT_JOURNAL_BYTES
-    many = path.stat().st_size > few if path.is_file() else jobs is None
-    return many or not is_first_use()
 
 
 @app.command()
@@ -328,6 +311,7 @@ def _end(terminal: Terminal, where: CloudFlags, shown: ToldAt, what: str, *, wai
     """Ask the controller for it; where none works, be the controller that does it."""
     from hcloud.live.operating.loop import STOP_SECONDS, slow_to_stop
     from hcloud.model.running.note import KEEPING
+    from hcloud.sim.machine_code.compiled import plain
     from hcloud.usecases.live.operating.asking import ask, works, works_no_more
     from hcloud.usecases.live.operating.looking import look
     from hcloud.usecases.live.operating.operate import OperateRequest, operating
@@ -359,5 +343,5 @@ def _end(terminal: Terminal, where: CloudFlags, shown: ToldAt, what: str, *, wai
         return
     with where.opened(shown.at, terminal.note) as here:
         asked = OperateRequest(asked=what, probe=False)
-        with operating(here, asked, partial(kernels, terminal, compiled=False)) as operation:
+        with operating(here, asked, plain) as operation:
             work(here, operation, terminal, shown)

@@ -21,6 +21,11 @@ ADDRESS = "operate"
 JOB_STATES = ("queued", "placed", "running")
 WORK = f"{ADDRESS}-"
 """How the addresses of its machines begin in their clouds."""
+DRAINED = (
+    "drained in its engine: jobs there go on, no other begins until somebody opens it (Slurm: 'sinfo -R' says why,"
+    " 'scontrol update nodename=NODE state=resume')"
+)
+"""Why a machine that is there gets no job."""
 _SAME = 0.95
 """Ours: a latency that is not below so much of what it was is no better."""
 _BELOW = "below-qos"

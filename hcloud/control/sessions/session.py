@@ -14,7 +14,7 @@ from hcloud.control.sessions.arrivals import HeldJobs, check_arrival, join_other
 from hcloud.control.sessions.batches import LONGEST_GAP, EventBatch
 from hcloud.control.sessions.instances import Instance, InstanceBook, Order, booked, proposal, put_forward
 from hcloud.control.sessions.snapshot import SessionImage, read, written
-from hcloud.control.sessions.teller import Kernels, Teller, is_compiled
+from hcloud.control.sessions.teller import Kernels, Teller
 from hcloud.control.state import CLOSED, INTERRUPTIBLE, OWN, STARTING, UP
 from hcloud.control.tables import ControlTables, encoded, quality_needed
 from hcloud.model.running.decision import Decided, Decision
@@ -62,7 +62,7 @@ class ControlSession:
 
     def __init__(self, setup: Setup, kernels: Kernels) -> None:
         self.setup = setup
-        self.tables = ControlTables(setup, compiled=is_compiled(kernels))
+        self.tables = ControlTables(setup)
         self._book = InstanceBook(setup.reserve)
         self.watch: Callable[[int, float], None] | None = None
         self.now = setup.start if setup.start is not None else math.nan

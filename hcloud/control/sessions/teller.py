@@ -29,12 +29,13 @@ class Teller:
     like, where a controller is told of that."""
 
     def __init__(self, tables: ControlTables, kernels: Kernels) -> None:
-        self._tables, self._handle = tables, kernels[HANDLE]
+        self._tables, self._kernels = tables, kernels
         self.nature = np.zeros(2 * RESOURCES, np.int64)
 
     def tell(self, what: int, who: int, at: float, also: tuple[int, int] = (0, 0), figure: float = 0.0) -> None:
         """Tell what happened to whom and when; the commands are then in the tables."""
-        self._handle(self._tables.handed, what, (who, *also), (figure, at), self.nature)
+        handle = self._kernels[HANDLE]  # may be another one than the last time
+        handle(self._tables.handed(handle), what, (who, *also), (figure, at), self.nature)
 
     def open_reserve(self, lots: Iterable[tuple[int, int]]) -> None:
         """Open so many servers of each type."""

@@ -44,12 +44,13 @@ class OperatingDesk:
     that failed and ``advice`` what was planned since somebody emptied it, all for people; ``over`` are jobs that the
     engine may forget, ``external`` machines on which somebody else runs something, ``passed_by`` jobs that the engine
     places by itself, ``told`` what it measured; ``before`` looks at an event before the controller does; ``closed``
-    says that no more jobs will come, ``harvests`` that some will for idle capacity, ``freed`` that somebody left a
-    machine, or a launch came to be held back, since it was looked whether a job waits for one that cannot be launched;
-    ``unwilling`` are jobs that wanted nothing of what is free since; ``notices`` are about machines that
-    their cloud takes away; ``zones`` are those of types that were asked for them; machines get no other job
-    (``shut_for``) while one of theirs is below its target; ``going`` are to end in this pass, and
-    ``ending`` those whose end is asked for; why it is not certain of some is told of one for all (``slow``).
+    says that no more jobs will come, ``harvests`` that some will for idle capacity, ``answers`` that the engine did
+    when it was asked last, ``freed`` that somebody left a machine, or a launch came to be held back, since it was
+    looked whether a job waits for one that cannot be launched; ``unwilling`` are jobs that wanted nothing of what is
+    free since; ``notices`` are about machines that their cloud takes away; ``zones`` are those of types that were asked
+    for them; machines get no other job (``shut_for``) while one of theirs is below its target; ``going`` are to end in
+    this pass, and ``ending`` those whose end is asked for; why it is not certain of some is told of one for all
+    (``slow``); ``starting`` is when machines, by their keys, were launched, in the seconds that pass.
     """
 
     session: ControlSession
@@ -67,6 +68,7 @@ class OperatingDesk:
     closed: bool = False
     coming: int = 0
     harvests: bool = False
+    answers: bool = False
     freed: bool = False
     unwilling: set[str] = field(default_factory=set)
     unwritten: list[Line] = field(default_factory=list)
@@ -80,6 +82,7 @@ class OperatingDesk:
     going: list[MachineRecord] = field(default_factory=list)
     ending: set[int] = field(default_factory=set)
     slow: dict[int, str] = field(default_factory=dict)
+    starting: dict[str, float] = field(default_factory=dict)
     told: list[Told] = field(default_factory=list)
     advice: list[CommitmentsAdvised] = field(default_factory=list)
     before: Callable[[Event], None] = field(default=lambda event: None)
@@ -88,9 +91,11 @@ class OperatingDesk:
     _passed: float = math.inf
 
     def now(self) -> float:
-        """The time, which never falls: while a clock that was set back is not where it was, time passes more slowly."""
+        """The time, which never falls: while a clock that was set back is not where it was, time passes more slowly. A
+        snapshot may be of a later moment than the last line before it."""
         passed = self.parts.clock.passed()
-        slowly = max(self._now, self.fold.last) + max(passed - self._passed, 0.0) * CATCHING_UP
+        last = max(self._now, self.fold.last, self.session.now)  # which is no number before the first event
+        slowly = last + max(passed - self._passed, 0.0) * CATCHING_UP
         self._now, self._passed = max(self.parts.clock.now(), slowly), passed
         return self._now
 
@@ -195,9 +200,10 @@ class OperatingDesk:
         try:
             view = self.parts.engine.look()
         except HcloudError as error:
-            self.troubles["engine"] = str(error)
+            self.troubles["engine"], self.answers = str(error), False
             return False
         self.troubles.pop("engine", None)
+        self.answers = True
         self.nodes = dict(view.nodes)
         self.sightings = {s.job: s for s in view.jobs}
         self.external = {job.instance for job in view.external}

@@ -145,6 +145,8 @@ class Harvester:
 
     def _is_gone(self, job: HarvestRecord) -> bool:
         """Whether an attempt that nobody sees was on a machine that is gone, so that it never begins."""
+        if not (self._desk.answers or self._desk.forced):
+            return False
         machine = self._desk.fold.machines.get(-1 if job.on is None else job.on)
         under_way = self._desk.busy("harvest-begin", job.order.id)
         there = machine is not None and machine.phase is MachinePhase.READY
@@ -228,7 +230,8 @@ class Harvester:
                     use = None if host.use is None else round(host.use * host.cores / VCPU, 3)
                     self._yield(job, self._why(host), now, use, host.held_cores / VCPU)
         for job in self.ledger.running:
-            if not job.yields and (job.is_over or job.on not in staying):
+            leaves = job.on not in staying and (self._desk.answers or self._desk.forced)
+            if not job.yields and (job.is_over or leaves):
                 self._yield(job, "it was cancelled" if job.is_over else "its machine leaves", now)
 
     def _why(self, host: IdleHost) -> str:

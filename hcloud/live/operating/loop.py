@@ -11,7 +11,7 @@ from itertools import groupby
 from hcloud import __version__
 from hcloud.control.operating.fold import Fold
 from hcloud.control.operating.happened import taken
-from hcloud.control.operating.records import MachinePhase, MachineRecord
+from hcloud.control.operating.records import DRAINED, MachinePhase, MachineRecord
 from hcloud.control.operating.together import ended_by_cancel
 from hcloud.control.pieces import are_linked
 from hcloud.control.sessions.session import ControlSession
@@ -105,8 +105,9 @@ class OperatingLoop:
         return self.desk.troubles.get("jobs", "") if self._is_unread and not self.fold.asked else ""
 
     def newly_held(self) -> list[MachineRecord]:
-        """Machines that are wanted and not launched yet, for reasons that were not told of before."""
-        wanted = [m for m in self.fold.standing.values() if m.phase is MachinePhase.WANTED and m.why]
+        """Machines that are wanted and not launched yet, or drained, for reasons that were not told of before."""
+        standing = self.fold.standing.values()
+        wanted = [m for m in standing if m.why and (m.phase is MachinePhase.WANTED or m.why == DRAINED)]
         found = [m for m in wanted if self._held.get(m.instance) != m.why]
         self._held = {m.instance: m.why for m in wanted}
         return found

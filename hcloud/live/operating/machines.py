@@ -53,6 +53,7 @@ class Machines:
         self._asked: dict[str, datetime] = {}
         self._agreed: dict[str, float] = {}
         self._ordered: dict[str, float] = {}
+        self._began = clock.passed()
 
     def launch(self, order: Launch) -> Machine:
         """The machine of an order, made now or before. Raises what the cloud says where there is none. An order that
@@ -75,7 +76,7 @@ class Machines:
 
     def _by_key(self, machine: MachineRecord, order: Launch, now: float) -> Machine | None:
         found = [m for m in self._cloud.under_key(order) if m.state is not MachineState.ENDED]
-        if not found and self._new_for(machine, now) > 0:
+        if not found and self._new_for(machine) > 0:
             raise self._unlisted(machine, now)
         if more := [m.id for m in found[1:] if PROTECTED_TAG not in m.tags]:
             with suppress(HcloudError):  # or what was found is not known
@@ -146,7 +147,7 @@ class Machines:
         it said when it was asked to end it (by us: of machines that are on their way out Azure says it once). Nothing
         is charged from then on, though it may take minutes until the machine is gone."""
         there = seen.get(machine.id)
-        if there is None and self._new_for(machine, now) > 0 and machine.id not in self._agreed:
+        if there is None and self._new_for(machine) > 0 and machine.id not in self._agreed:
             return self._unlisted(machine, now)
         if there is None or there.state is MachineState.ENDED:
             return End((there and there.ended) or self._asked.get(machine.id))
@@ -158,15 +159,15 @@ class Machines:
         return None
 
     def _unlisted(self, machine: MachineRecord, now: float) -> NotCertainError:
-        left = f"{datetime.fromtimestamp(now + self._new_for(machine, now), UTC):%H:%M:%S} UTC"
+        left = f"{datetime.fromtimestamp(now + self._new_for(machine), UTC):%H:%M:%S} UTC"
         why = f"machine {machine.instance} is not listed by the cloud, which may be late: hcloud looks until {left}"
         return NotCertainError(f"{why}; after that it counts as terminated")
 
-    def is_gone(self, machine: MachineRecord, now: float) -> bool:
+    def is_gone(self, machine: MachineRecord) -> bool:
         """Whether the cloud, asked for this machine alone, says that it ended; or that it knows none, of one that it
         has had the time to know: EC2 answers so in the first seconds after a launch."""
         there = self._known([machine.id]).get(machine.id)
-        return self._new_for(machine, now) <= 0 if there is None else there.state is MachineState.ENDED
+        return self._new_for(machine) <= 0 if there is None else there.state is MachineState.ENDED
 
     def _known(self, ids: Sequence[str]) -> dict[str, Machine]:
         """Machines by their ids; those that are not shown any more, where their cloud tells that they ended."""
@@ -174,11 +175,10 @@ class Machines:
         missing = [i for i in ids if i not in found]
         return found | ({m.id: m for m in self._cloud.look(missing)} if missing else {})
 
-    def _new_for(self, machine: MachineRecord, now: float) -> float:
+    def _new_for(self, machine: MachineRecord) -> float:
         """For how many seconds more its cloud may be late to list it: by the time that has passed since this process
-        ordered it, or was asked first (a clock may be set forward, and that of the cloud be ahead)."""
-        passed, last = self._clock.passed(), max(machine.ordered_at or 0.0, machine.launched or 0.0)
-        return self._ordered.setdefault(machine.key, passed - now + min(last, now)) + self._settled - passed
+        ordered it, or began. Clocks of the day tell no age: one may be set forward, also before this process began."""
+        return self._ordered.get(machine.key, self._began) + self._settled - self._clock.passed()
 
     def end_strays(self, ids: Sequence[str]) -> None:
         """Ask for the end of machines that bear our lineage and that nothing in the journal wants."""

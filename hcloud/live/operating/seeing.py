@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import islice
 
-from hcloud.control.operating.records import JobRecord, MachinePhase, MachineRecord
+from hcloud.control.operating.records import DRAINED, JobRecord, MachinePhase, MachineRecord
 from hcloud.control.operating.wanted import could_sit_elsewhere, held_back, shut_until, to_end, to_launch
 from hcloud.errors import DeniedByGuardError, HcloudError, ThrottledError, UnavailableError, UnknownOutcomeError
 from hcloud.live.operating.acting import end
@@ -40,20 +40,36 @@ def see_machine(desk: OperatingDesk, machine: MachineRecord, now: float) -> None
         end(desk, machine, "it does not run jobs any more")
     elif ready and machine.instance in desk.notices and machine.released is None:
         heed(desk, machine, now)
-    elif ready and node is NodePhase.READY and machine.released is None and desk.session.is_closed(machine.instance):
+    elif ready and machine.released is None:
+        _see_drained(desk, machine, node, now)
+
+
+def _see_drained(desk: OperatingDesk, machine: MachineRecord, node: NodePhase, now: float) -> None:
+    """A machine that its engine drains gets no other job, and jobs again when it is drained no more."""
+    is_closed = desk.session.is_closed(machine.instance)
+    if node is NodePhase.READY and is_closed:
         if not desk.is_kept_closed(machine):
             desk.happen(Closing(now, machine.instance, over=True, suffers=desk.shut_for.pop(machine.instance, None)))
-    elif ready and node is NodePhase.LEAVING and machine.released is None:
-        if machine.option is PurchaseOption.SPOT:
-            desk.happen(Interruption(now, machine.instance))
-        elif not (desk.finishing or desk.session.is_closed(machine.instance)):  # at the end the loop lets go of all
+        _say_why(desk, machine, "", now)
+    elif node is NodePhase.LEAVING and machine.option is PurchaseOption.SPOT:
+        desk.happen(Interruption(now, machine.instance))
+    elif node is NodePhase.LEAVING and not desk.finishing:  # at the end the loop lets go of all
+        _say_why(desk, machine, DRAINED, now)
+        if not is_closed:
             desk.happen(Closing(now, machine.instance))
 
 
+def _say_why(desk: OperatingDesk, machine: MachineRecord, why: str, now: float) -> None:
+    """That somebody drained a machine, or (``why`` is empty) that it is open again, for those who look."""
+    if machine.why != why and machine.why in ("", DRAINED):
+        desk.tell(Held(now, machine.instance, why))
+
+
 def _is_overdue(desk: OperatingDesk, machine: MachineRecord, now: float) -> bool:
-    """The cloud's clock may be behind this one: no machine was launched before it was ordered."""
-    since = max(machine.launched or now, machine.ordered_at or -math.inf)
-    return now - since > desk.terms.rhythm.join
+    """By the time that passes: a clock may be set forward, and that of the cloud may be ahead or behind, as no machine
+    was launched before it was ordered."""
+    passed, age = desk.parts.clock.passed(), now - max(machine.launched or now, machine.ordered_at or -math.inf)
+    return passed - desk.starting.setdefault(machine.key, passed - max(age, 0.0)) > desk.terms.rhythm.join
 
 
 def _welcome(desk: OperatingDesk, machine: MachineRecord, now: float) -> None:
@@ -234,7 +250,7 @@ def _compare(desk: OperatingDesk, sight: Sight, now: float) -> None:
             and machine.id not in sight.machines
             and (machine.launched or now) <= sight.asked
         ):
-            desk.do("check", machine.instance, partial(desk.parts.machines.is_gone, replace(machine), now))
+            desk.do("check", machine.instance, partial(desk.parts.machines.is_gone, replace(machine)))
     before = {n: notice for n, notice in desk.notices.items() if n in numbers.values()} if sight.unheard else {}
     desk.notices = before | {numbers[i]: notice for i, notice in sight.notices.items() if i in numbers}
     ours = {machine.instance for machine in to_end(desk.fold, all_of_them=desk.finishing)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -112,6 +112,30 @@ def kernels(decisions: int) -> dict[str, Any]:
     return plain() if SET.is_little(decisions, few, HANDLE) else compiled()
 
 
+def soonest() -> Mapping[str, Any]:
+    """The kernels for whoever cannot wait: where they are not compiled yet, plain Python until they are."""
+    return _Soonest() if is_first_use() else compiled()
+
+
+class _Soonest(Mapping[str, Any]):
+    """Plain kernels, and from the moment on at which another process has compiled them those; that is begun when many
+    were asked for."""
+
+    def __init__(self) -> None:
+        self._found = plain()
+
+    def __getitem__(self, name: str) -> Any:
+        if self._found is plain() and not SET.is_little(1, PLAIN_JOBS, HANDLE) and is_made() and not is_first_use():
+            self._found = compiled()
+        return self._found[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._found)
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+
 def begins_plainly(jobs: int) -> bool:
     """Whether plain Python begins a run of so many jobs: while a process asks for little, and while the engine is being
     compiled, unless the run is so long that plain Python would not get far."""
@@ -139,8 +163,8 @@ def plain() -> dict[str, Any]:
 
 def compiled() -> dict[str, Any]:
     """The kernels that plain Python calls; waits for who still compiles them."""
-    if not is_made():
-        _makers[0].wait()
+    while not is_made():
+        _makers[-1].wait()
     return _loaded()
 
 
@@ -153,7 +177,7 @@ def _loaded() -> dict[str, Any]:
         _mark().unlink(missing_ok=True)  # what it made is not for us: the next process has it made anew
         if place.exists():  # and is damaged: to have it made anew takes less time than numba's usual way
             _makers[:] = [_compiling()]
-            _makers[0].wait()
+            _makers[-1].wait()
 
     def usual(name: str) -> Any:
         from hcloud.kernel_compiler import usual
@@ -172,19 +196,22 @@ def many_at_a_time(kernels: Mapping[str, Any]) -> Any | None:
 
 
 _makers: list[subprocess.Popen[bytes]] = []
-"""The process that compiles, where this one began it."""
+"""The processes that were to compile, where this one began them: the last does, those before it were killed."""
+_MOST_MAKERS = 3
+"""Ours: what kills one may kill all, such as too little memory."""
 
 
 def is_made() -> bool:
     """Whether the kernels are compiled; begins to compile them, in another process, where nobody did.
 
-    Also true where that process failed: the kernels are then compiled when they are called.
+    Also true where that process failed: the kernels are then compiled when they are called. One that was killed is
+    followed by another.
     """
     if not is_first_use():
         return True
-    if not _makers:
+    if not _makers or ((_makers[-1].poll() or 0) < 0 and len(_makers) < _MOST_MAKERS):
         _makers.append(_compiling())
-    return _makers[0].poll() is not None
+    return _makers[-1].poll() is not None
 
 
 def _compiling() -> subprocess.Popen[bytes]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO
 
 from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, PartialCredentialsError
@@ -34,6 +34,7 @@ from hcloud.store.buckets.objects import (
 from hcloud.store.files.private_directory import LARGEST
 
 MARK = "hcloud-write"
+UNTAGGED = "answers without an ETag"
 ATTEMPTS, CONNECT_SECONDS, READ_SECONDS = 3, 5, 20  # ours
 PAUSE_SECONDS = 0.2  # ours: 409 says that another request was under way, which is soon over
 _ABSENT = frozenset({"NoSuchKey", "404", "NotFound"})
@@ -67,9 +68,9 @@ class S3Objects:
         """GetObject."""
         try:
             answer = self._client.get_object(Bucket=self._bucket, Key=key)
-            if answer["ContentLength"] > LARGEST:
+            if answer.get("ContentLength", 0) > LARGEST:
                 raise InputError(f"s3://{self._bucket}/{key}: larger than any that hcloud writes ({LARGEST} bytes)")
-            return StoredObject(answer["ETag"], answer["Body"].read())
+            return StoredObject(self._tag(answer), answer["Body"].read())
         except (BotoCoreError, ClientError, OSError) as error:
             if _code(error) in _ABSENT:
                 return None
@@ -83,7 +84,7 @@ class S3Objects:
             if _code(error) in _ABSENT:
                 return None
             raise self._meant("HeadObject", error) from None
-        return Marked(answer["ETag"], answer.get("Metadata", {}).get(MARK, ""))
+        return Marked(self._tag(answer), answer.get("Metadata", {}).get(MARK, ""))
 
     def put(self, writing: Writing) -> str:
         """PutObject."""
@@ -96,7 +97,9 @@ class S3Objects:
             )
         except (ClientError, BotoCoreError) as error:
             raise self._failed(writing, error) from None
-        return str(answer["ETag"])
+        if "ETag" not in answer:  # it was written: whoever looks whether it was its own finds the tag
+            raise LostError(self._unfit(UNTAGGED))
+        return self._tag(answer)
 
     def delete(self, key: str) -> None:
         """DeleteObject."""
@@ -139,13 +142,22 @@ class S3Objects:
         if code in _REFUSED or (code in _ABSENT and writing.only_if):
             return ConditionError(f"s3://{self._bucket}/{writing.key}: {code}")
         if code == "NotImplemented":
-            return UsageError(
-                f"s3://{self._bucket}: the store at {self.where} does not take conditional writes ({self.conditions})",
-                hint="name another store with --state; two runs at once could not be kept apart here",
-            )
+            return self._unfit(f"does not take conditional writes ({self.conditions})")
         if isinstance(error, ClientError) and status < 500:
             return self._meant("PutObject", error)
         return LostError(self._meant("PutObject", error, unknown=True))
+
+    def _tag(self, answer: Mapping[str, Any]) -> str:
+        """The ETag of an object."""
+        if "ETag" not in answer:
+            raise self._unfit(UNTAGGED)
+        return str(answer["ETag"])
+
+    def _unfit(self, why: str) -> HcloudError:
+        return UsageError(
+            f"s3://{self._bucket}: the store at {self.where} {why}",
+            hint="name another store with --state; two runs at once could not be kept apart here",
+        )
 
     def _meant(self, operation: str, error: Exception, *, unknown: bool = False) -> HcloudError:
         """What the SDK's exception means to a caller."""

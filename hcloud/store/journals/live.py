@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Callable, Iterable
@@ -139,12 +140,21 @@ class LiveJournalFile:
             os.fsync(self._file.fileno())
         except OSError as error:
             with suppress(OSError):
+                if error.errno == errno.ESTALE:
+                    self._reopen()
                 self._file.truncate(self._whole)
                 self._file.seek(self._whole)
             raise HcloudError(
                 f"{self._path}: cannot be written: {error.strerror or error}", hint="free some room; hcloud tries again"
             ) from error
         self._whole, self._sum = self._whole + len(data), crc32(data, self._sum)
+
+    def _reopen(self) -> None:
+        """Where a file server began anew, what was open means nothing there any more; the file is as it was."""
+        file = FileIO(self._path, "r+")
+        is_same = crc32(file.read()[: self._whole]) == self._sum
+        self._file, other = (file, self._file) if is_same else (self._file, file)
+        other.close()
 
     def close(self) -> None:
         """Let go of it."""

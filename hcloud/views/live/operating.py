@@ -62,8 +62,9 @@ def failure_line(event: Failed, job: JobRecord | None = None) -> str:
 
 
 def held_line(machine: MachineRecord, now: float) -> str:
-    """A machine that jobs wait for and that is not launched, in one line."""
-    return f"{clock_time(now)}  machine {machine.instance} ({machine.type_name}) is not launched yet: {machine.why}"
+    """A machine that jobs wait for and that is not launched, or takes none, in one line."""
+    how = "is not launched yet: " if machine.phase is MachinePhase.WANTED else "is "
+    return f"{clock_time(now)}  machine {machine.instance} ({machine.type_name}) {how}{machine.why}"
 
 
 def trouble_line(what: str, why: str) -> str:

@@ -457,15 +457,15 @@ def test_a_stop_that_came_too_late_does_not_end_new_work(here: Path) -> None:
 def test_a_stop_that_comes_while_the_controller_starts_ends_the_work(
     here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """As while it is compiled: nothing is begun then."""
+    """As while its journal is read: nothing is begun then."""
     jobs({"a": (0, 0.1)})
 
-    def compiling(*_: object, compiled: bool) -> object:
+    def starting() -> object:
         Requests(here / ".hcloud" / "operate" / "requests").put("stop")
         return plain()
 
-    monkeypatch.setattr("hcloud.cli.live.operate.kernels", compiling)
-    assert main.run(["operate", *RUN]) == 0
+    monkeypatch.setattr("hcloud.sim.machine_code.compiled.soonest", starting)
+    assert main.run(["operate", *RUN, "--compiled"]) == 0
     assert "none still running" in capsys.readouterr().out
     assert not ledger()
     assert not left()

@@ -27,7 +27,7 @@ from hcloud.model.running.harvest_note import (
     Yielded,
 )
 from hcloud.model.running.job import JobOrder
-from hcloud.model.running.note import JobTaken
+from hcloud.model.running.note import Asked, JobTaken
 
 
 @pytest.fixture(autouse=True)
@@ -132,6 +132,27 @@ def test_nobody_is_killed_or_begins_while_use_cannot_be_measured(
     assert world.loop is not None
     assert not engine.killed
     assert "use of machines" in world.loop.desk.troubles
+
+
+@pytest.mark.parametrize("is_forced", [False, True])
+def test_an_engine_that_does_not_answer_ends_no_job(tmp_path: Path, is_forced: bool) -> None:
+    """To a controller that began meanwhile no machine was ready: all jobs gave way and counted as lost, what had ended
+    began again, and what ran was stopped."""
+    world = world_of(tmp_path / "j", [[0.0]], [job("short", 2.0, 10.0), job("long", 2.0, 120.0)])
+    world.run(until=lambda loop: len(world.engine.ran) == 3)
+    world.engine.unavailable = True
+    loop, until = world.start(), world.now + 30.0
+    world.run(until=lambda loop: world.now > until)
+    assert len(loop.fold.harvested.running) == 2
+    if is_forced:
+        world.asked.append(Asked(0.0, "stop --force"))
+        world.run()  # which waits for no engine
+        assert not world.standing()
+        return
+    world.engine.unavailable = False
+    world.run()
+    assert world.engine.ends_well() == {"s0": 1, "short": 1, "long": 1}
+    assert len(world.engine.ran) == 3
 
 
 def test_a_snapshot_keeps_the_ledger(tmp_path: Path) -> None:

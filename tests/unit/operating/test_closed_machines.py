@@ -16,6 +16,7 @@ from hcloud.model.running.job import ServiceTarget, TargetKind
 from hcloud.model.workload import JobKind
 from hcloud.store.journals.journal import read_journal
 from hcloud.usecases.deciding.explaining.job import explain_job
+from hcloud.views.live.operating import Moment, held_line, operating_screen
 
 WATCHING = Path(__file__).parents[3] / "policies" / "watchings" / "reactive.yaml"
 TARGET = ServiceTarget(TargetKind.COMMAND, "true", 100.0)
@@ -27,6 +28,24 @@ RECOVERS, ENDS = 40.0, 80.0
 def _closed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     with closed_after(monkeypatch):
         yield
+
+
+def test_whoever_looks_is_told_of_a_machine_that_its_engine_drains(tmp_path: Path) -> None:
+    """Jobs waited for a reserved node that somebody had drained, and nobody said why; until it is opened again."""
+    world = World.of(tmp_path / "j", [job("a", seconds=30.0), job("later", seconds=5.0, submit=20.0)], "SR", 1)
+    loop = world.run(until=lambda loop: bool(world.engine.ran))
+    world.engine.leaving.add(0)
+    world.run(until=lambda loop: bool(loop.fold.queue))
+    (held,) = loop.newly_held()
+    assert "machine 0 (large) is drained in its engine" in held_line(held, world.now)
+    assert not loop.newly_held()
+    assert any("machine 0: drained" in str(line) for line in operating_screen(loop.fold, Moment(world.now)))
+    world.start()
+    world.engine.leaving.clear()
+    world.run(until=lambda loop: len(world.engine.ran) == 2)
+    assert not world.start().fold.machines[0].why
+    world.run()
+    world.check(completed=2)
 
 
 @pytest.mark.parametrize("recovers", [True, False])

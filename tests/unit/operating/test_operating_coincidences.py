@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from operating import Killed, World, closed_after, job, setup_of
 
+from benchmarks.b24_live_kills import memory
 from hcloud.control.operating.wanted import SpendingLimits, reserve_beyond
 from hcloud.errors import Call, EvidenceError, FileError, HcloudError, UnavailableError
 from hcloud.fake.faults import FaultKind, FaultPlan, FaultRule
@@ -222,3 +223,8 @@ def test_a_machine_that_is_ready_at_the_very_end_of_a_control_period(tmp_path: P
     world = World.of(tmp_path / "j", orders, "HM", 1, plan=FaultPlan(rules=rules, seed=83))
     world.run()
     world.check(completed=12)
+
+
+def test_a_controller_that_is_killed_at_random_loses_and_doubles_nothing() -> None:
+    """As B24 has it, which could not be run any more."""
+    assert all(found.kills and not found.wrong for _, found in memory(1, 1))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from io import FileIO
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -16,10 +18,11 @@ from operating import World, closed_after, job, moments
 from rehearsal import SkewedClock
 
 from hcloud.cli import main
-from hcloud.control.operating.records import MachineRecord
+from hcloud.control.operating.records import MachinePhase, MachineRecord
 from hcloud.errors import (
     Call,
     DeniedError,
+    HcloudError,
     InputError,
     LockedError,
     NotFoundError,
@@ -103,6 +106,19 @@ def test_a_clock_that_is_set_back_an_hour_neither_loses_nor_repeats_anything(tmp
     assert times == sorted(times), "time never falls in a journal"
 
 
+def test_a_clock_that_is_set_back_keeps_nobody_from_going_on_with_a_snapshot(tmp_path: Path) -> None:
+    """Time had passed since the last line when the journal began anew: until the clock was there again each controller
+    ended with an error as it began."""
+    world = World.of(tmp_path / "j", [job("a", seconds=100.0)], "HM", 1)
+    world.start().desk.parts.clock = SkewedClock(world.cloud.clock, 3600.0)
+    world.run(until=lambda loop: bool(world.engine.ran))
+    loop = world.run(until=lambda loop: loop.desk.session.now > loop.fold.last + 5.0)
+    world._renew(loop.desk.session, loop.fold)
+    world.start()
+    world.run()
+    world.check(completed=1)
+
+
 def test_machines_go_in_time_although_the_clock_was_set_back_a_year(tmp_path: Path) -> None:
     """Time stood still until the clock was where it had been: idle machines were paid for, and jobs waited, so long."""
     world = World.of(tmp_path / "j", [job("a", seconds=5.0), job("later", seconds=5.0, submit=4000.0)], "OdM", 0)
@@ -154,11 +170,13 @@ def test_a_machine_that_takes_long_to_end_is_charged_until_its_end_was_asked_for
     assert rental.end == pytest.approx(machine.asked_to_end, abs=1.0)
 
 
-def test_a_clock_that_is_set_forward_loses_no_machine_that_is_not_listed_yet(tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_killed", [False, True])
+def test_a_clock_that_is_set_forward_loses_no_machine_that_is_not_listed_yet(tmp_path: Path, is_killed: bool) -> None:
     """It counted as ended: its job began anew on another one while it ran on."""
     world = World.of(tmp_path / "j", [job("a", 8, 200)], "OdF", 0, plan=FaultPlan(visibility_delay=60.0))
     world.rhythm = replace(world.rhythm, settled=Rhythm().settled)
     loop = world.run(until=lambda loop: bool(world.engine.ran))
+    loop = world.start() if is_killed else loop
     loop.desk.parts.clock = loop.desk.parts.machines._clock = SkewedClock(world.cloud.clock, 3600.0)
     world.run()
     world.check(completed=1)
@@ -184,6 +202,18 @@ def test_a_clock_ahead_of_its_clouds_gives_up_no_machine(tmp_path: Path) -> None
     """Each was given up as not ready for jobs in time as soon as it was there, and another followed."""
     world = World.of(tmp_path / "j", [job("a", seconds=5.0)], "OdM", 0)
     world.start().desk.parts.clock = SkewedClock(world.cloud.clock, 3600.0)
+    world.run()
+    world.check(completed=1)
+    assert len(world.launched()) == 1
+
+
+def test_a_clock_that_is_set_forward_gives_up_no_machine_that_starts(tmp_path: Path) -> None:
+    """One that was well was given up as not ready in time where the clock was set forward by more than that."""
+    world = World.of(tmp_path / "j", [job("a", seconds=5.0)], "OdM", 0)
+    world.engine.join_after = 60.0
+    loop = world.run(until=lambda loop: any(m.phase is MachinePhase.STARTING for m in loop.fold.standing.values()))
+    world.run(passes=1, until=lambda loop: True)
+    loop.desk.parts.clock = SkewedClock(world.cloud.clock, 2 * world.rhythm.join)
     world.run()
     world.check(completed=1)
     assert len(world.launched()) == 1
@@ -266,6 +296,34 @@ def test_a_second_name_that_a_killed_renewal_left_does_not_grow_with_the_journal
         "journal.jsonl": "one\ntwo\n",
         "journal.2.jsonl": "an older one\n",
     }
+
+
+@pytest.mark.parametrize("is_same", [True, False])
+def test_a_journal_whose_handle_is_stale_is_opened_again(tmp_path: Path, is_same: bool) -> None:
+    """As where the server of its files began anew: nothing could be noted until the controller was begun again."""
+
+    class Stale(FileIO):
+        def write(self, data: object) -> int:
+            raise OSError(errno.ESTALE, os.strerror(errno.ESTALE))
+
+        def truncate(self, size: int | None = None) -> int:
+            return self.write(size)
+
+    path = tmp_path / "journal.jsonl"
+    journal = LiveJournalFile(path, 0)
+    journal.append_text("one\n")
+    journal._file.close()
+    journal._file = Stale(path, "r+")
+    path.write_text("one\nhalf" if is_same else "another\n")
+    with pytest.raises(HcloudError, match="Stale file handle"):
+        journal.append_text("more\n")
+    if is_same:
+        journal.append_text("more\n")
+        assert path.read_text() == "one\nmore\n"
+    else:
+        assert isinstance(journal._file, Stale)
+        assert path.read_text() == "another\n"
+    journal.close()
 
 
 def test_what_comes_and_goes_is_told_once_in_a_while(tmp_path: Path) -> None:
@@ -449,7 +507,7 @@ def test_an_end_that_a_killed_controller_did_not_note_is_not_waited_for(cloud: s
     record.id = made.launch(order).id
     there.terminate([record.id])
     there.clock.advance(1.0)
-    assert made.is_gone(record, 1.0)
+    assert made.is_gone(record)
     assert isinstance(made.end([record], 1.0)[0], End)
     assert sum(r.operation == "terminate" for r in there.ledger.requests) == 1
 
@@ -476,14 +534,14 @@ def test_an_end_that_was_agreed_to_is_over_when_its_machine_is_not_listed(monkey
     assert isinstance(made.end([record], 2.0)[0], End)
     unsure, again = (Machines(there, there.clock, WaitLimits(), Rhythm().settled) for _ in range(2))
     monkeypatch.setattr(there, "terminate", lambda ids: Terminated((), tuple(ids)))  # EC2 does not know it yet
-    nothing = "until 00:05:00 UTC; after that it counts as terminated"
+    nothing = "until 00:05:0[01] UTC; after that it counts as terminated"
     record.id = ""
     with pytest.raises(NotCertainError, match=nothing):
         unsure.sought(record, order, there.clock.now())
     record.id, seen = launched.id, iter(((launched,), (), ()))
     monkeypatch.setattr(there, "examine", lambda ids: next(seen, ()))
     for _ in range(2):
-        assert nothing in str(again.end([record], 1.0)[0])
+        assert re.search(nothing, str(again.end([record], 1.0)[0]))
 
 
 def test_machines_are_ended_together_and_one_that_is_refused_keeps_none_alive(monkeypatch: pytest.MonkeyPatch) -> None:

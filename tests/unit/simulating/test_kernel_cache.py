@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import FunctionType
 from typing import Any
@@ -96,22 +98,59 @@ def test_temporary_kernels_of_another_user_are_not_executed(tmp_path: Path, monk
     assert kernel_cache.folder.__wrapped__("abc").parent != first.parent
 
 
+@contextmanager
+def waiting_to_fail() -> Iterator[subprocess.Popen[bytes]]:
+    """A process that compiles nothing, and fails when its input ends."""
+    program = "import sys; sys.exit(sys.stdin.read() or 1)"
+    with subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE) as asleep:
+        yield asleep
+
+
 def test_plain_python_simulates_while_the_engine_is_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the compiling process still at work a run begins and goes on; one too long for plain Python waits."""
     monkeypatch.setattr(compiled.SET, "folder", tmp_path)
     monkeypatch.setattr(compiled.SET, "spent", Counter({compiled.SIMULATE: PLAIN_JOBS}))
-    asleep = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
-    monkeypatch.setattr(compiled, "_makers", [asleep])
-    try:
+    kernels = compiled.soonest()
+    with waiting_to_fail() as asleep:
+        monkeypatch.setattr(compiled, "_makers", [asleep])
         assert compiled.begins_plainly(PLAIN_MOST)
         assert compiled.goes_on_plainly(PLAIN_MOST)
         assert not compiled.begins_plainly(PLAIN_MOST + 1)
-    finally:
-        asleep.kill()
-        asleep.wait()
-    assert not compiled.begins_plainly(PLAIN_MOST)  # who compiles has ended: whoever calls compiles by himself
+        assert kernels[HANDLE] is compiled.plain()[HANDLE]
+    assert asleep.returncode == 1
+    assert not compiled.begins_plainly(PLAIN_MOST)  # who compiles has failed: whoever calls compiles by himself
     assert not compiled.goes_on_plainly(PLAIN_MOST)
     assert compiled.goes_on_plainly(PLAIN_JOBS)
+    assert kernels[HANDLE] is compiled.plain()[HANDLE]  # but who cannot wait does not
+
+
+def test_whoever_cannot_wait_begins_with_plain_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A controller waited a minute for compiled kernels, in which nobody watched what ran."""
+    monkeypatch.setattr(compiled.SET, "folder", tmp_path)
+    monkeypatch.setattr(compiled.SET, "spent", Counter())
+    monkeypatch.setattr(compiled, "_loaded", lambda: {HANDLE: 1})
+    with waiting_to_fail() as asleep:
+        monkeypatch.setattr(compiled, "_makers", [])
+        monkeypatch.setattr(compiled, "_compiling", lambda: asleep)
+        kernels = compiled.soonest()
+        assert {kernels[HANDLE] for _ in range(PLAIN_JOBS)} == {compiled.plain()[HANDLE]}
+        assert not compiled._makers  # so few decisions are not worth it
+        assert kernels[HANDLE] is compiled.plain()[HANDLE]
+        assert compiled._makers
+        compiled._mark().touch()
+        assert kernels[HANDLE] == compiled.soonest()[HANDLE] == 1
+
+
+def test_a_compiler_that_is_killed_is_followed_by_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever waited compiled in numba's usual way instead, which takes far longer."""
+    makers = [subprocess.Popen([sys.executable, "-c", "import os; os.kill(os.getpid(), 9)"]) for _ in range(3)]
+    coming = iter(makers)
+    monkeypatch.setattr(compiled.SET, "folder", tmp_path)
+    monkeypatch.setattr(compiled, "_makers", [])
+    monkeypatch.setattr(compiled, "_loaded", lambda: {HANDLE: 1})
+    monkeypatch.setattr(compiled, "_compiling", lambda: next(coming))
+    assert compiled.compiled() == {HANDLE: 1}
+    assert compiled._makers == makers  # and what kills three of them may kill all
 
 
 def test_a_short_run_neither_compiles_nor_imports_numba(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

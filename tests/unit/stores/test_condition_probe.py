@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
 import logging
 import socket
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from bucket_rigs import on_one, opened
@@ -17,7 +19,8 @@ from states import a_state, an_intent
 from hcloud.cli.main import run
 from hcloud.errors import LockedError, UsageError
 from hcloud.store.buckets.bucket import Bucket
-from hcloud.store.buckets.objects import ABSENT, Objects, StoredObject, Writing
+from hcloud.store.buckets.objects import ABSENT, LostError, Marked, Objects, StoredObject, Writing
+from hcloud.store.buckets.s3 import MARK, S3Objects
 from hcloud.store.buckets.state_bucket import NOTE, found_fault
 from hcloud.store.files.place import ChangedError
 from hcloud.store.states.remembered import encode_state
@@ -124,6 +127,25 @@ def test_a_store_that_knows_no_conditions_at_all_is_named(rig: Rig) -> None:
     rig.front.refuses = lambda what, key: "unsupported" if what == "PUT" else ""
     with pytest.raises(UsageError, match="does not take conditional writes"):
         rig.store().save(a_state())
+
+
+@pytest.mark.parametrize("told", ["get_object", "head_object", "put_object"])
+def test_a_store_that_tells_no_etag_is_named(told: str) -> None:
+    """It was a KeyError."""
+    there = {"Body": io.BytesIO(b"{}"), "Metadata": {MARK: "mine"}}
+    answers = {name: {**there, "ETag": '"1"'} for name in ("get_object", "head_object", "put_object")}
+    answers[told] = there
+    client = SimpleNamespace(meta=SimpleNamespace(endpoint_url="https://s3.example"))
+    vars(client).update({name: lambda answer=answer, **_: answer for name, answer in answers.items()})
+    held = S3Objects("b", client)
+    if told == "put_object":  # it was written, and by its mark it is found to be ours
+        with pytest.raises(LostError, match="answers without an ETag"):
+            held.put(Writing("k", b"{}", "mine"))
+        assert held.marked("k") == Marked('"1"', "mine")
+        return
+    with pytest.raises(UsageError, match=r"the store at https://s3.example/b answers without an ETag") as said:
+        held.get("k") if told == "get_object" else held.marked("k")
+    assert "--state" in said.value.hint
 
 
 # ---- each way of not honouring them

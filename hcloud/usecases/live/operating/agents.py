@@ -136,14 +136,14 @@ def serve(lines: IO[bytes], answer: Callable[[bytes], object], kernels: Kernels,
 
 def main(kind: str) -> int:
     """An agent on standard input and output."""
-    from hcloud.sim.machine_code.compiled import compiled, plain
+    from hcloud.sim.machine_code.compiled import plain, soonest
 
     def answer(line: bytes) -> None:
         sys.stdout.buffer.write(line)
         sys.stdout.buffer.flush()
 
     try:
-        serve(sys.stdin.buffer, answer, compiled() if kind == _COMPILED else plain(), crash_from(os.environ))
+        serve(sys.stdin.buffer, answer, soonest() if kind == _COMPILED else plain(), crash_from(os.environ))
     except (HcloudError, BrokenPipeError) as error:
         sys.stderr.write(f"an agent ends: {error}\n")
         return 1

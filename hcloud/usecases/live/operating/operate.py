@@ -14,7 +14,6 @@ from uuid import uuid4
 from hcloud.control.operating.fold import Fold
 from hcloud.control.operating.wanted import SpendingLimits, reserve_beyond
 from hcloud.control.sessions.session import ControlSession
-from hcloud.control.sessions.teller import is_compiled
 from hcloud.errors import CloudError, EvidenceError, InputError, StaleError, UsageError
 from hcloud.live.operating.loop import OperatingLoop
 from hcloud.live.operating.machines import Machines
@@ -28,6 +27,7 @@ from hcloud.model.running.job import JobOrder, NewJobs
 from hcloud.model.running.note import CommitmentsAdvised, LimitsSet
 from hcloud.policy.facts import Setup
 from hcloud.readers.jobs import JobsFile
+from hcloud.sim.machine_code.compiled import plain
 from hcloud.store.files.crash import crash_from
 from hcloud.store.journals.decisions import decision_document
 from hcloud.store.journals.events import coin_of, to_line
@@ -146,7 +146,7 @@ def operating(here: LiveGround, asked: OperateRequest, kernels: Callable[[], Ker
         try:
             journal.append_text(untold if known is not None else header_line(setup, origin))
             parts = _parts(here, world, origin, journal, workers)
-            parts.agents = agents = agents_of(session, compiled=is_compiled(made))
+            parts.agents = agents = agents_of(session, compiled=made is not plain())
             terms = _terms(here, asked, origin, setup, world)
             loop = OperatingLoop(session, fold, parts, replace(terms, replan=replan, harvest=harvest, follow=follow))
             loop.expect(first)
