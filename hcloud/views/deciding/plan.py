@@ -67,14 +67,13 @@ def show_plan(plan: Plan, terminal: Terminal, *, frontier: bool = False) -> None
         terminal.warn(warning)
     terminal.show(*_first_lines(plan), "", *_demand(plan, terminal.out.width), "")
     terminal.show(mix_on_screen(plan), "")
+    reasons = (*proof(plan), *plan.reasons, *derived_note(plan), *_spread_out(plan), *_if_less(plan))
     if plan.operation is None:
         terminal.show(_alternatives_table(plan), "")
-        notes = (*plan.reasons, *derived_note(plan), *_spread_out(plan))
-        told = [*fleet_line(plan), *proof(plan), *notes, *_if_less(plan), *_risk(plan), *_refused(plan)]
+        told = [*fleet_line(plan), *reasons, *_risk(plan), *_refused(plan)]
     else:
         terminal.show(points_table(plan.operation, every=frontier), "")
-        reasons = (*plan.reasons, *derived_note(plan), *_spread_out(plan))
-        told = [*said_of(plan.operation), *proof(plan), *reasons, *_if_less(plan), *_refused(plan)[-1:]]
+        told = [*said_of(plan.operation), *reasons, *_refused(plan)[-1:]]
     terminal.show(*map(point, told))
     for warning in plan.warnings:
         if warning not in first:
