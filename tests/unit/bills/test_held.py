@@ -366,6 +366,7 @@ def test_a_savings_plan_for_databases_covers_no_machines(covers: str, tmp_path: 
     ("provider", "kind", "described", "held"),
     [
         ("AWS", "Savings Plan", "Other,Amazon Elastic Container Service,AWS Fargate Windows - vCPU", ["plan"]),
+        ("AWS", "Savings Plan", "Compute,AWS Lambda,AWS Lambda - Provisioned Concurrency", ["plan"]),
         ("AWS", "Savings Plan", "Other,Amazon Relational Database Service,", []),
         ("Microsoft", "Reservation", "AI and Machine Learning,Azure Machine Learning,Virtual Machines D11", ["plan"]),
         ("Microsoft", "Reservation", "Databases,SQL Database,vCore", []),
@@ -384,7 +385,9 @@ def test_a_commitment_is_held_for_machines_if_it_covered_compute_of_another_serv
     usual = "Compute,Amazon Elastic Compute Cloud"
     path = tmp_path / "focus.csv"
     path.write_text(columns + rows.replace(usual, described, 1).replace(usual, f"{usual},"))
-    assert [c.id for c in read_bill(path).commitments] == held
+    found = read_bill(path).commitments
+    assert [c.id for c in found] == held
+    assert {c.unused for c in found} <= {Decimal("0.5")}, "a cost of 0 of what is covered is no discount"
 
 
 def test_a_reservation_that_covered_several_series_is_of_none(tmp_path: Path) -> None:

@@ -78,7 +78,7 @@ def _usage(texts: Texts, provider: Provider) -> BillLine:
     used = ("effective",)
     if line.usage is None:
         kind = LineKind.COVERED if _is_compute(texts, provider) else LineKind.OTHER_SERVICE
-        return replace(line, kind=kind, holding=holding, fee=used, use=used)
+        return replace(line, kind=kind, holding=holding, fee=used, use=used, paid_by="effective")
     holding = holding.of(line.usage)
     return replace(line, kind=LineKind.COVERED, option=holding.option, holding=holding, fee=used, use=used)
 
