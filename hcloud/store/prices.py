@@ -71,10 +71,15 @@ class PriceStore:
             raise InputError(f"{self.table} cannot be read: {error}") from error
         book = read_table(text, PriceSource(str(self.table), date.min))
         damaged = (replace(q, row=f"{TABLE}: {q.row}") for q in book.quarantine)
-        meta = _read_meta(self.directory / META)
-        refused = (q for q in _quarantine(meta) if q.key is None or _wanted(q.key, choice))
+        path = self.directory / META
+        meta = _read_meta(path)
+        try:
+            listed, sustained = _quarantine(meta), _sustained(meta)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise InputError(f"{path} is damaged: {error}", hint="import the prices again") from error
+        refused = (q for q in listed if q.key is None or _wanted(q.key, choice))
         offers = {k: o for k, o in book.offers.items() if _wanted(k, choice)}
-        return PriceBook(book.types, offers, {}, _sustained(meta), (*damaged, *refused))
+        return PriceBook(book.types, offers, {}, sustained, (*damaged, *refused))
 
     def save(self, book: PriceBook, note: Mapping[str, str]) -> None:
         """Replace the stored prices. A reader sees the old files or the new ones, never half of one; the old ones stay
@@ -158,7 +163,4 @@ def _sustained(meta: Mapping[str, object]) -> dict[TypeKey, SustainedUse]:
 
 
 def _key(row: Mapping[str, str]) -> OfferKey:
-    try:
-        return OfferKey(*(read(row[name]) for name, read in _KEY.items()))  # type: ignore[arg-type]  # each by its type
-    except (KeyError, ValueError) as error:
-        raise InputError(f"the stored quarantine list is damaged: {error}", hint="import the prices again") from error
+    return OfferKey(*(read(row[name]) for name, read in _KEY.items()))  # type: ignore[arg-type]  # each by its type

@@ -362,6 +362,34 @@ def test_a_savings_plan_for_databases_covers_no_machines(covers: str, tmp_path: 
     assert read_bill(path).commitments == ()
 
 
+@pytest.mark.parametrize(
+    ("provider", "kind", "described", "held"),
+    [
+        ("AWS", "Savings Plan", "Other,Amazon Elastic Container Service,AWS Fargate Windows - vCPU", ["plan"]),
+        ("AWS", "Savings Plan", "Compute,AWS Lambda,AWS Lambda - Provisioned Concurrency", ["plan"]),
+        ("AWS", "Savings Plan", "Other,Amazon Relational Database Service,", []),
+        ("Microsoft", "Reservation", "AI and Machine Learning,Azure Machine Learning,Virtual Machines D11", ["plan"]),
+        ("Microsoft", "Reservation", "Databases,SQL Database,vCore", []),
+        ("Microsoft", "Savings Plan", "Web,Azure App Service,P1 v3 App", ["plan"]),
+        ("Google Cloud", "Spend-based", "Other,Kubernetes Engine,Autopilot Pod mCPU Requests", ["plan"]),
+        ("Google Cloud", "Spend-based", "Other,Cloud Spanner,Server Node", []),
+    ],
+)
+def test_a_commitment_is_held_for_machines_if_it_covered_compute_of_another_service(
+    provider: str, kind: str, described: str, held: list[str], tmp_path: Path
+) -> None:
+    """AWS puts its containers under "Other", Azure the machines of a service there; what is idle covers machines."""
+    rows = focus_hour("", 0, "plan", "1.5") + focus_hour("", 0, "plan", "0.5", "Unused")
+    rows = rows.replace("AWS", provider).replace("Reserved Instance", kind)
+    columns = FOCUS_COLUMNS.replace("ServiceName", "ServiceName,ChargeDescription")
+    usual = "Compute,Amazon Elastic Compute Cloud"
+    path = tmp_path / "focus.csv"
+    path.write_text(columns + rows.replace(usual, described, 1).replace(usual, f"{usual},"))
+    found = read_bill(path).commitments
+    assert [c.id for c in found] == held
+    assert {c.unused for c in found} <= {Decimal("0.5")}, "a cost of 0 of what is covered is no discount"
+
+
 def test_a_reservation_that_covered_several_series_is_of_none(tmp_path: Path) -> None:
     path = tmp_path / "azure.csv"
     rows = azure_day("Standard_D4s_v5", 240, "res", "0.113") + azure_day("Standard_E4s_v5", 240, "res", "0.148")

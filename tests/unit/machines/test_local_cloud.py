@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import shutil
 import signal
 import sys
 import time
@@ -149,6 +150,19 @@ def test_a_script_runs_though_another_thread_starts_a_program_while_it_is_writte
         for holder in holders:
             os.kill(holder, signal.SIGKILL)
             os.waitpid(holder, 0)
+
+
+def test_a_script_is_never_readable_by_others(ground: Ground, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may hold a password, and is readable by its owner alone before it can be run, too."""
+    seen, chmod = tmp_path / "seen", tmp_path / "bin" / "chmod"
+    chmod.parent.mkdir()
+    chmod.write_text(f'#!/bin/sh\nstat -c %a start-up > {seen}\nexec {shutil.which("chmod")} "$@"\n')
+    chmod.chmod(0o700)
+    monkeypatch.setenv("PATH", str(chmod.parent), prepend=os.pathsep)
+    os.umask(own := os.umask(0))
+    [machine] = ground.cloud().launch(order(script="#!/bin/sh\numask\n")).machines
+    says(ground, machine.id, f"{own:04o}")
+    assert seen.read_text() == "600\n"
 
 
 @pytest.mark.slow

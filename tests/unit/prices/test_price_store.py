@@ -108,6 +108,9 @@ def test_damaged_files_are_errors_not_empty_books(store: PriceStore) -> None:
         ("{", "cannot be read"),
         ('{"format_version": "2.0"}', "format_version '2.0'"),
         ("[]", "has no format_version"),
+        ('{"format_version": "1.0", "quarantine": [{"row": "2"}]}', "prices.json is damaged: 'reason'"),
+        ('{"format_version": "1.0", "quarantine": [{"row": "2", "reason": "r", "provider": "aws"}]}', "'region'"),
+        ('{"format_version": "1.0", "sustained": [{"provider": "aws"}]}', "prices.json is damaged: 'tiers'"),
     ):
         meta.write_text(text, encoding="utf-8")
         with pytest.raises(InputError, match=words):

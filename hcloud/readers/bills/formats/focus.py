@@ -26,7 +26,9 @@ from hcloud.readers.bills.money import AmountError, numbers_of, product
 _AWS_TYPE = re.compile(r"\b[a-z][a-z0-9-]{1,12}\.(?:\d*x?large|medium|small|micro|nano|metal(?:-\w+)?)\b")
 _AWS_MACHINE = re.compile(r"(?i)\b(?:linux|windows|rhel|suse|ubuntu)\b(?!.*\bMbps\b)")
 _SERVERLESS = re.compile(r"AWS (?:Fargate - (?P<fargate>vCPU|Memory)|Lambda - Total Compute)\b(?!.*Spot)")
-_OTHER_SERVICES = re.compile(r"(?i)\b(?:database|cloud sql|sagemaker|machine learning)")
+_OTHER_SERVICES = re.compile(
+    r"(?i)\b(?:database|cloud (?:sql|spanner|bigtable)|alloydb|memorystore|bigquery|sagemaker|machine learning)"
+)
 """What commitments are for that cover no compute, where no line of use tells it."""
 _SYSTEMS = (
     ("windows", "windows"), ("rhel", "rhel"), ("red hat", "rhel"), ("suse", "sles"), ("sles", "sles"),
@@ -75,10 +77,18 @@ def _usage(texts: Texts, provider: Provider) -> BillLine:
         return line
     used = ("effective",)
     if line.usage is None:
-        kind = LineKind.COVERED if texts["service_category"] == "Compute" else LineKind.OTHER_SERVICE
-        return replace(line, kind=kind, holding=holding, fee=used, use=used)
+        kind = LineKind.COVERED if _is_compute(texts, provider) else LineKind.OTHER_SERVICE
+        return replace(line, kind=kind, holding=holding, fee=used, use=used, paid_by="effective")
     holding = holding.of(line.usage)
     return replace(line, kind=LineKind.COVERED, option=holding.option, holding=holding, fee=used, use=used)
+
+
+def _is_compute(texts: Texts, provider: Provider) -> bool:
+    """Whether covered use is of compute. AWS puts containers under "Other", Azure the machines of a service there."""
+    if texts["service_category"] == "Other":
+        return not _OTHER_SERVICES.search(f"{texts['service']} {texts['description']}")
+    machines = CLOUDS[provider].seller.machines
+    return texts["service_category"] == "Compute" or bool(machines.search(texts["description"]))
 
 
 def _ran(texts: Texts, provider: Provider) -> BillLine:
