@@ -80,7 +80,9 @@ def test_what_mends_a_mended_table_writes_another_file(tmp_path: Path) -> None:
     [
         ("submitted,seconds,nodes,ppn\n0,5,2,8\n", "nodes times ppn"),
         ("submitted,minutes,core_hours\n0,30,8\n", "core_hours in minutes"),
-        ("submitted,seconds,core_hours\n0,1800,8\n", "core_hours in seconds"),
+        ("submitted,seconds,core_hours\n0,1800,8\n0,0,0\n", "core_hours in seconds"),
+        ("submitted,duration_ms,core_hours\r\n0,1800000,8\r\n", "core_hours in duration_ms"),
+        ("submitted,duration_days,core_hours\n0,0.5,192\n", "core_hours in duration_days"),
     ],
 )
 def test_vcpus_that_two_columns_tell_are_computed_by_the_command_that_is_named(
@@ -91,7 +93,24 @@ def test_vcpus_that_two_columns_tell_are_computed_by_the_command_that_is_named(
     path.write_text(text)
     _, _, command = hint_of(path).partition(f"(else say cores=NAME; of {at}: ")
     subprocess.run(["bash", "-c", command.partition("), whatever")[0]], cwd=tmp_path, check=True)
-    assert (tmp_path / "mended.csv").read_text().splitlines()[1].endswith(",16")
+    made = (tmp_path / "mended.csv").read_text().splitlines()
+    assert made[1].endswith(",16")
+    assert len(made) == len(text.splitlines())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'submitted,seconds,name,nodes,ppn\n0,5,"a, b",2,8\n',
+        "submitted,seconds,nodes,ppn\n0,5,2:ppn=8,8\n",
+        "submitted,elapsed,core_hours\n0,00:30:00,8\n",
+    ],
+)
+def test_no_command_computes_vcpus_of_what_are_no_plain_numbers(text: str, tmp_path: Path) -> None:
+    """Of 8 hours in 00:30:00 it made 28,800 vCPUs, and of a comma in a cell those of other columns."""
+    path = tmp_path / "jobs.csv"
+    path.write_text(text)
+    assert "if each job takes 1 vCPU (else say cores=NAME), whatever" in hint_of(path)
 
 
 def test_use_whose_columns_single_blanks_separate_and_text_of_sar_are_known(tmp_path: Path) -> None:
