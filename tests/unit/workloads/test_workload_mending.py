@@ -113,6 +113,13 @@ def test_no_command_computes_vcpus_of_what_are_no_plain_numbers(text: str, tmp_p
     assert "if each job takes 1 vCPU (else say cores=NAME), whatever" in hint_of(path)
 
 
+def test_no_command_joins_days_and_times_below_a_line_that_says_the_separator(tmp_path: Path) -> None:
+    """Its first line became the names, and the names a row."""
+    path = tmp_path / "use.csv"
+    path.write_text("sep=,\ndate,time,cores\n2026-05-01,10:00:00,2\n")
+    assert hint_of(path) == "write both into one column"
+
+
 def test_use_whose_columns_single_blanks_separate_and_text_of_sar_are_known(tmp_path: Path) -> None:
     """Both needed a header line."""
     path = tmp_path / "use.txt"

@@ -44,7 +44,7 @@ def _stem(of: re.Pattern[str], name: str) -> str | None:
 
 def _joined(source: TraceFile, names: Sequence[str], pairs: dict[int, int], mark: str) -> str:
     """The command; nothing where cells may hold separators, or the table was made of another file."""
-    if b'"' in source.head:
+    if b'"' in source.head or source.head[:4].lower() == b"sep=":
         return ""
     usual = "submit" if is_jobs(job_columns(names)) else "timestamp"
     kept = [at for at in range(len(names)) if at not in pairs.values()]
