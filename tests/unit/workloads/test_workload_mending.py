@@ -129,6 +129,13 @@ def test_use_whose_columns_single_blanks_separate_and_text_of_sar_are_known(tmp_
     assert hint_of(path).startswith("sadf -d -- -u > FILE; awk ")
     path.write_text("NAME   CPU(cores)   MEMORY(bytes)\nweb-1  250m         128Mi\n")
     assert hint_of(path).startswith("(echo time,pod,cpu,memory; while sleep 60; do kubectl top pods -A ")
+    path.write_text("NAME   CPU(cores)   CPU%   MEMORY(bytes)   MEMORY%\nnode-1 250m  12%  128Mi  3%\n")
+    asked = "while sleep 60; do kubectl top nodes --no-headers"
+    command = hint_of(path).replace(asked, f"for i in 1 2; do sed 1d {path}").replace("$(date +%s)", "$((i * 60))")
+    subprocess.run(["bash", "-c", command], cwd=tmp_path, check=True)
+    found = read_workload(tmp_path / "use.csv")
+    assert isinstance(found, Demand)
+    assert (found.cores.tolist(), found.memory.tolist()) == ([0.25] * 2, [0.125] * 2)
 
 
 def test_on_standard_input_the_command_that_mends_is_one_of_a_pipe(
