@@ -49,6 +49,7 @@ def hint_of(path: Path) -> str:
         ("duration  submit\n5  2026-11-01 10:00:00\n", "write separators"),
         ("app      duration  submit\na, b, c         5       0\n", "write separators"),
         ("submit_date,duration,submit_time\n2026-11-01,5,10:00:00\n", "write both into one column"),
+        ("submit,end_date,end_time\n2026-11-01T10:00:00Z,2026-11-01,10:00:05\n", "write both into one column"),
         ("Resource,/vm1\nMetric,CPU\n\n" + GOOD, "leave the lines before it out"),
         ("date;time;duration\r\n2026-11-01;10:00;5\r\n", "write both into one column"),
     ],
