@@ -126,6 +126,9 @@ def test_use_whose_columns_single_blanks_separate_and_text_of_sar_are_known(tmp_
     path = tmp_path / "use.txt"
     path.write_text("timestamp cpu\n1790000000 2\n")
     assert hint_of(path).startswith("write separators: sed ")
+    path.write_text("Job Name  Submit  Duration\nmy job  0  5\n")
+    subprocess.run(["bash", "-c", hint_of(path).partition(": ")[2]], cwd=tmp_path, check=True)
+    assert (tmp_path / "mended.csv").read_text() == "Job Name,Submit,Duration\nmy job,0,5\n"
     path.write_text("Linux 5.15.0-91 (web1)  10/01/2026  _x86_64_ (4 CPU)\n\n12:00:01 AM  CPU  %user\n")
     assert hint_of(path).startswith("sadf -d -- -u > FILE; awk ")
     path.write_text("NAME   CPU(cores)   MEMORY(bytes)\nweb-1  250m         128Mi\n")
