@@ -23,6 +23,7 @@ from hcloud.readers.workloads.meanings import (
     unit_said,
 )
 from hcloud.readers.workloads.options import WorkloadOptions, with_keys
+from hcloud.readers.workloads.quantities import NUMBER, SECONDS
 from hcloud.readers.workloads.source import STDIN_FILE, STDIN_NAME, UNPACK, TraceFile
 
 _BARE_MEMORY = frozenset(
@@ -238,7 +239,7 @@ def _assumed(
     if "cores_unit" not in units and (plain(cores) == "cpu" or "slots" in plain(cores)):
         yield f"{cores} counts vCPUs (else add --set vcpus_per_core=N, the vCPUs of each)"
     if apart:
-        say = f"else say cores=NAME{_product(source, found, names)}"
+        say = f"else say cores=NAME{_product(source, found, names, unit)}"
         size = f"{cores} has the vCPUs of a job on all nodes" if cores else f"each job takes 1 vCPU ({say})"
         yield f"{size}, whatever {', '.join(apart)} say"
     yield from _never_ran(units)
@@ -247,20 +248,26 @@ def _assumed(
         yield f"{mine} is {found[mine]} (else say {', '.join(more)})"
 
 
-def _product(source: TraceFile, found: Mapping[str, str], names: Sequence[str]) -> str:
-    """How to make the column of vCPUs that two others tell: nodes and vCPUs a node, or hours of vCPUs and seconds."""
-    at = {spelt(name): f"${place}" for place, name in enumerate(names, 1)}
+def _product(source: TraceFile, found: Mapping[str, str], names: Sequence[str], unit: str) -> str:
+    """How to make the column of vCPUs that two others tell: nodes and vCPUs a node, or hours of vCPUs and how long a
+    job ran, in a ``unit``. Nothing where a cell is no number, or may hold a comma, which the command splits by."""
+    at = {spelt(name): place for place, name in enumerate(names)}
     nodes, each = (next((name for name in at if of.fullmatch(name)), "") for of in (_NODES, _OF_A_NODE))
     hours, ran = next((name for name in at if _HOURS.fullmatch(name)), ""), found.get("duration", "")
     if nodes and each:
-        told, cores = f"{nodes} times {each}", f"{at[nodes]} * {at[each]}"
+        told, (one, other), cores = f"{nodes} times {each}", (at[nodes], at[each]), "{} * {}"
     elif hours and ran:
-        seconds = {"h": 1, "min": 60}.get(unit_said("duration", ran) or "", 3600)
-        told, cores = f"{hours} in {ran}", f"{at[hours]} / {at[spelt(ran)]}{f' * {seconds}' if seconds > 1 else ''}"
+        in_an_hour = 3600 / SECONDS[unit_said("duration", ran) or unit or "s"]
+        told, (one, other) = f"{hours} in {ran}", (at[hours], at[spelt(ran)])
+        cores = "{1} > 0 ? {0} / {1}" + f"{f' * {in_an_hour:.12g}' if in_an_hour != 1 else ''} : 1"
     else:
         return ""
-    program = f'{{sub(/\\r$/, "")}} {{print $0 "," (NR == 1 ? "cores" : {cores})}}'
-    command = piped(source, f"awk -F, {shlex.quote(program)}") if b"," in source.head.partition(b"\n")[0] else ""
+    cells = [cell.strip() for cell in source.head.decode("utf-8", "replace").split("\n")[1].split(",")]
+    if b'"' in source.head or len(cells) != len(names) or not all(map(NUMBER.fullmatch, (cells[one], cells[other]))):
+        return ""
+    made = f'(NR == 1 ? "cores" : {cores.format(f"${one + 1}", f"${other + 1}")})'
+    program = f'{{sub(/\\r$/, "")}} {{print $0 "," {made}}}'
+    command = piped(source, f"awk -F, {shlex.quote(program)}")
     return f"; of {told}: {command}" if command else ""
 
 

@@ -7,6 +7,19 @@ from collections.abc import Iterable
 
 from hcloud.model.measured.profile import RESOURCES
 
+SECONDS = {
+    "auto": 1.0,
+    "ns": 1e-9,
+    "us": 1e-6,
+    "ms": 1e-3,
+    "s": 1.0,
+    "min": 60.0,
+    "h": 3600.0,
+    "d": 86_400.0,
+    "hh:mm": 1.0,
+    "mm:ss": 1.0,
+}
+"""Of each unit of time; jobs take seconds unless it is said."""
 MOST_POINTS = 99
 NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _AMOUNT = re.compile(

@@ -231,9 +231,11 @@ _SADF = (
     " > use.csv (user, nice and system of sadf -d -- -u)"
 )
 _TOP = (
-    "(echo time,pod,cpu,memory; while sleep 60; do kubectl top pods -A --no-headers | awk -v t=$(date +%s)"
-    """ '{print t "," $1 "/" $2 "," $3 "," $4}'; done) > use.csv"""
+    "(echo time,%s,cpu,memory; while sleep 60; do kubectl top %s --no-headers | awk -v t=$(date +%%s)"
+    """ '{print t "," %s}'; done) > use.csv"""
 )
+_TOP_NODES = _TOP % ("node", "nodes", '$1 "," $2 "," $4')
+_TOP_PODS = _TOP % ("pod", "pods -A", '$1 "/" $2 "," $3 "," $4')
 _COMMAS = "write commas: tr '|' ',' < FILE > mended.csv"
 _CLOUDWATCH = "ask for JSON: aws cloudwatch get-metric-data --output json, or get-metric-statistics"
 _OTHER_TEXT: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
@@ -257,7 +259,8 @@ _OTHER_TEXT: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
         (r"- metadata:", "argo's YAML; as JSON (pods) it is read", _ARGO),
         (r"\[JobDetails\(", "what 'ray job list' prints; as JSON (jobs-csv) it is read", _RAY),
         (r"dag_id\s*\|", "Airflow's table; the JSON of its tasks (jobs-csv) is read", _AIRFLOW),
-        (r"(NAMESPACE|NAME)\s.*CPU\(cores\)", "kubectl top's table (machines), without times", _TOP),
+        (r"NAME\s+CPU\(cores\)\s+CPU", "kubectl top's table of nodes (machines), without times", _TOP_NODES),
+        (r"(NAMESPACE|NAME|POD)\s.*CPU\(cores\)", "kubectl top's table (machines), without times", _TOP_PODS),
         (r"(NAMESPACE|NAME)\s+\S", "kubectl's table, without times and requests (pods)", KUBECTL),
         (r'"JOB_FINISH"|Accounting information about jobs', "LSF's accounting (jobs-csv), once it is a table", _LSF),
         (r"[^|,;\t]+(\|[^|,;\t]+)+$", "a table (jobs-csv) whose columns a bar separates", _COMMAS),

@@ -131,8 +131,8 @@ def notes(found: HarvestPlan) -> Iterator[str]:
         yield "The jobs have no dates: their first second is taken as midnight UTC."
     if (days := found.typed.types.days) < 2 * policy.periodic_days:
         yield (
-            f"{counted(days, 'day')} of the servers' use stand for the month and for its dollars: what differs by the"
-            f" week is not in them; {2 * policy.periodic_days} days let two weeks be compared."
+            f"The month and its dollars rest on {counted(days, 'day')} of the servers' use: what differs by the week is"
+            f" not in them; {2 * policy.periodic_days} days let two weeks be compared."
         )
     if batch.seen < 7 * HOURS:
         yield (

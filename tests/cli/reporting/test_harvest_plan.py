@@ -193,7 +193,7 @@ def test_the_screen_ends_in_three_numbers_and_says_what_they_rest_on(pool: Path,
         "1 job not counted: a service",
         "1 job not counted: more vCPUs than a server has beside the reserve",
         "Trust: unknown; 14 days of history",
-        "of the servers' use stand for the month and for its dollars",
+        "The month and its dollars rest on ",
     ):
         assert part in told
     assert SEVERAL_SIZES not in told

@@ -675,13 +675,29 @@ def test_whether_a_machine_was_deleted_is_not_when(tmp_path: Path) -> None:
         read_workload(path)
 
 
-def test_the_command_that_reads_jobs_of_aws_batch_in_a_table_has_all_that_it_takes(tmp_path: Path) -> None:
-    """Without its column of ARNs, memory was in GiB."""
+@pytest.mark.parametrize(
+    ("columns", "cells", "units"),
+    [
+        ("vcpus,memory", "2,2048", {"memory_unit": "MiB"}),
+        ("cpu,memory", "1024,2048", {"memory_unit": "MiB", "cores_unit": "cpu-units"}),
+        ("vcpus,memory", "2,8", {}),
+        ("jobArn,vcpus,memoryGiB", "a,2,8", {}),
+    ],
+)
+def test_the_command_that_reads_jobs_of_aws_in_a_table_has_all_that_it_takes(
+    columns: str, cells: str, units: dict[str, str], tmp_path: Path
+) -> None:
+    """Without its column of ARNs, memory was in GiB; then GiB of other systems, and in a column called so, were MiB."""
     path = tmp_path / "jobs.csv"
-    path.write_text("jobId,createdAt,startedAt,stoppedAt,vcpus,memory\na,1790000000000,,,2,2048\n")
+    path.write_text(f"jobId,createdAt,startedAt,stoppedAt,{columns}\na,1790000000000,,,{cells}\n")
     with pytest.raises(InputError) as caught:
         read_workload(path)
-    assert str(caught.value.hint).endswith("--set open_ends=run --set memory_unit=MiB")
+    assert isinstance(caught.value.hint, Advice)
+    keys = caught.value.hint.keys
+    assert {key: keys[key] for key in ("open_ends", "memory_unit", "cores_unit") if key in keys} == {
+        "open_ends": "run",
+        **units,
+    }
 
 
 @pytest.mark.parametrize("names", ["submitted,started,ended,vcpus,state", "submit,start,end,cores,state"])

@@ -427,8 +427,13 @@ def test_columns_of_parts_of_a_vcpu_are_read_as_such(header: str, scale: float, 
             "write both into one column: awk -F, ",
         ),
         ("time,web_cpu_percent,db_cpu_cores\n{0},9,1\n{1},9,2\n", "'web_cpu_percent' in percent and 'db_cpu_cores' in"),
+        ("time,web (%),db,etl cores\n{0},9,1,2\n{1},9,2,2\n", "'web (%)' in percent and 'etl cores' in cores"),
         ("time,web_millicores,db\n{0},900,1\n{1},900,2\n", "the unit of 'db' is unknown"),
         ("time,web_millicores,db\n{0},900,1\n{1},900,2\n", "if they are cores (the largest is 2), read it"),
+        (
+            "time,web (%),db\n{0},9,1\n{1},9,2\n",
+            "if they are percent of machines with 4 vCPUs (the largest is 9), read",
+        ),
         ("time,host,percent\n{0},a,100\n{1},a,250\n", "if 100 is one vCPU, as docker stats and top have it"),
     ],
 )

@@ -49,6 +49,7 @@ def hint_of(path: Path) -> str:
         ("duration  submit\n5  2026-11-01 10:00:00\n", "write separators"),
         ("app      duration  submit\na, b, c         5       0\n", "write separators"),
         ("submit_date,duration,submit_time\n2026-11-01,5,10:00:00\n", "write both into one column"),
+        ("submit,end_date,end_time\n2026-11-01T10:00:00Z,2026-11-01,10:00:05\n", "write both into one column"),
         ("Resource,/vm1\nMetric,CPU\n\n" + GOOD, "leave the lines before it out"),
         ("date;time;duration\r\n2026-11-01;10:00;5\r\n", "write both into one column"),
     ],
@@ -80,7 +81,9 @@ def test_what_mends_a_mended_table_writes_another_file(tmp_path: Path) -> None:
     [
         ("submitted,seconds,nodes,ppn\n0,5,2,8\n", "nodes times ppn"),
         ("submitted,minutes,core_hours\n0,30,8\n", "core_hours in minutes"),
-        ("submitted,seconds,core_hours\n0,1800,8\n", "core_hours in seconds"),
+        ("submitted,seconds,core_hours\n0,1800,8\n0,0,0\n", "core_hours in seconds"),
+        ("submitted,duration_ms,core_hours\r\n0,1800000,8\r\n", "core_hours in duration_ms"),
+        ("submitted,duration_days,core_hours\n0,0.5,192\n", "core_hours in duration_days"),
     ],
 )
 def test_vcpus_that_two_columns_tell_are_computed_by_the_command_that_is_named(
@@ -91,7 +94,31 @@ def test_vcpus_that_two_columns_tell_are_computed_by_the_command_that_is_named(
     path.write_text(text)
     _, _, command = hint_of(path).partition(f"(else say cores=NAME; of {at}: ")
     subprocess.run(["bash", "-c", command.partition("), whatever")[0]], cwd=tmp_path, check=True)
-    assert (tmp_path / "mended.csv").read_text().splitlines()[1].endswith(",16")
+    made = (tmp_path / "mended.csv").read_text().splitlines()
+    assert made[1].endswith(",16")
+    assert len(made) == len(text.splitlines())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'submitted,seconds,name,nodes,ppn\n0,5,"a, b",2,8\n',
+        "submitted,seconds,nodes,ppn\n0,5,2:ppn=8,8\n",
+        "submitted,elapsed,core_hours\n0,00:30:00,8\n",
+    ],
+)
+def test_no_command_computes_vcpus_of_what_are_no_plain_numbers(text: str, tmp_path: Path) -> None:
+    """Of 8 hours in 00:30:00 it made 28,800 vCPUs, and of a comma in a cell those of other columns."""
+    path = tmp_path / "jobs.csv"
+    path.write_text(text)
+    assert "if each job takes 1 vCPU (else say cores=NAME), whatever" in hint_of(path)
+
+
+def test_no_command_joins_days_and_times_below_a_line_that_says_the_separator(tmp_path: Path) -> None:
+    """Its first line became the names, and the names a row."""
+    path = tmp_path / "use.csv"
+    path.write_text("sep=,\ndate,time,cores\n2026-05-01,10:00:00,2\n")
+    assert hint_of(path) == "write both into one column"
 
 
 def test_use_whose_columns_single_blanks_separate_and_text_of_sar_are_known(tmp_path: Path) -> None:
@@ -99,10 +126,20 @@ def test_use_whose_columns_single_blanks_separate_and_text_of_sar_are_known(tmp_
     path = tmp_path / "use.txt"
     path.write_text("timestamp cpu\n1790000000 2\n")
     assert hint_of(path).startswith("write separators: sed ")
+    path.write_text("Job Name  Submit  Duration\nmy job  0  5\n")
+    subprocess.run(["bash", "-c", hint_of(path).partition(": ")[2]], cwd=tmp_path, check=True)
+    assert (tmp_path / "mended.csv").read_text() == "Job Name,Submit,Duration\nmy job,0,5\n"
     path.write_text("Linux 5.15.0-91 (web1)  10/01/2026  _x86_64_ (4 CPU)\n\n12:00:01 AM  CPU  %user\n")
     assert hint_of(path).startswith("sadf -d -- -u > FILE; awk ")
     path.write_text("NAME   CPU(cores)   MEMORY(bytes)\nweb-1  250m         128Mi\n")
     assert hint_of(path).startswith("(echo time,pod,cpu,memory; while sleep 60; do kubectl top pods -A ")
+    path.write_text("NAME   CPU(cores)   CPU%   MEMORY(bytes)   MEMORY%\nnode-1 250m  12%  128Mi  3%\n")
+    asked = "while sleep 60; do kubectl top nodes --no-headers"
+    command = hint_of(path).replace(asked, f"for i in 1 2; do sed 1d {path}").replace("$(date +%s)", "$((i * 60))")
+    subprocess.run(["bash", "-c", command], cwd=tmp_path, check=True)
+    found = read_workload(tmp_path / "use.csv")
+    assert isinstance(found, Demand)
+    assert (found.cores.tolist(), found.memory.tolist()) == ([0.25] * 2, [0.125] * 2)
 
 
 def test_on_standard_input_the_command_that_mends_is_one_of_a_pipe(

@@ -20,14 +20,15 @@ _CLOCK = re.compile(r"[012]?\d:[0-5]\d(:[0-5]\d(\.\d+)?)?( ?[AP]M)?", re.ASCII |
 
 def refuse_days_apart(source: TraceFile, names: Sequence[str], first: Sequence[str], mark: str) -> None:
     """InputError for a table whose ``first`` row has a day in one column and, in one of the same name but for that, the
-    time of day, and none with both."""
+    time of day, where no column has both, or none says when its jobs ended."""
     if len(first) != len(names):
         return
     clocks = {_stem(_OF_CLOCKS, name): at for at, name in enumerate(names) if _CLOCK.fullmatch(first[at].strip())}
     days = {at: _stem(_OF_DAYS, name) for at, name in enumerate(names) if _DAY.fullmatch(first[at].strip())}
     pairs = {at: clocks[stem] for at, stem in days.items() if stem is not None and stem in clocks}
-    rest = [name for at, name in enumerate(names) if at not in {*pairs, *pairs.values()}]
-    if pairs and "submit" not in job_columns(rest):  # nor any time, which would stand for it
+    rest = job_columns([name for at, name in enumerate(names) if at not in {*pairs, *pairs.values()}])
+    is_ended_so = is_jobs(job_columns(names)) and not is_jobs(rest)
+    if pairs and ("submit" not in rest or is_ended_so):  # nor any time, which would stand for it
         at, other = next(iter(pairs.items()))
         command = _joined(source, names, pairs, mark)
         raise InputError(
@@ -44,7 +45,7 @@ def _stem(of: re.Pattern[str], name: str) -> str | None:
 
 def _joined(source: TraceFile, names: Sequence[str], pairs: dict[int, int], mark: str) -> str:
     """The command; nothing where cells may hold separators, or the table was made of another file."""
-    if b'"' in source.head:
+    if b'"' in source.head or source.head[:4].lower() == b"sep=":
         return ""
     usual = "submit" if is_jobs(job_columns(names)) else "timestamp"
     kept = [at for at in range(len(names)) if at not in pairs.values()]

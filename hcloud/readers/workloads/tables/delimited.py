@@ -36,7 +36,7 @@ from hcloud.readers.workloads.source import HEAD_BYTES, CheckedReader, TraceFile
 from hcloud.readers.workloads.tables.clock import PAIRS, is_clock
 from hcloud.readers.workloads.tables.columns import Column, Sink, SuspectError, ticks_of
 from hcloud.readers.workloads.tables.dates import ALLOWED, ZONED, has_zone, is_date, written_as
-from hcloud.readers.workloads.tables.lengths import unit_of
+from hcloud.readers.workloads.tables.lengths import unit_of, units_of_aws
 from hcloud.readers.workloads.tables.locate import ISO, TableLayout, duplicates, locate
 from hcloud.readers.workloads.tables.marks import mark_of
 from hcloud.readers.workloads.tables.zones import mixed_zones
@@ -216,15 +216,14 @@ def columns_of_jobs(source: TraceFile, names: Sequence[str]) -> dict[str, str]:
 def likely_units(source: TraceFile, found: Mapping[str, str], names: Sequence[str]) -> dict[str, str]:
     """What of jobs no name says: MiB, CPU units and jobs that still run of AWS Batch and ECS, bytes of Ray and of
     large numbers, and milliseconds of durations beside times in these."""
-    of_aws = {"jobArn", "taskArn"} & {*names} or {"createdAt", "startedAt", "stoppedAt"} <= {*names}
-    units = {"open_ends": "run"} if of_aws and "start" in found else {}
-    if "memory" in found and (of_aws or found["memory"] == "entrypoint_memory"):
-        units["memory_unit"] = "MiB" if of_aws else "B"
-    if "taskArn" in names and "cores" in found:
-        units["cores_unit"] = "cpu-units"
-    if source.head.startswith(b"PAR1"):
+    is_parquet = source.head.startswith(b"PAR1")
+    rows = [] if is_parquet else first_rows(source)
+    cells = [dict(zip(names, map(str.strip, row), strict=False)) for row in rows]
+    units = units_of_aws(cells, found, names)
+    if found.get("memory") == "entrypoint_memory":
+        units["memory_unit"] = "B"
+    if is_parquet:
         return units
-    cells = [dict(zip(names, map(str.strip, row), strict=False)) for row in first_rows(source)]
     bare = bare_memory(names) if "memory" not in found else ""
     if bare and likely_unit([row.get(bare, "") for row in cells]) == "B":
         units["memory_unit"] = "B"

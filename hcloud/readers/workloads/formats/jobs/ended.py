@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hcloud.readers.workloads import limits
-from hcloud.readers.workloads.formats.jobs.stated_units import SECONDS
 from hcloud.readers.workloads.options import WorkloadOptions
+from hcloud.readers.workloads.quantities import SECONDS
 from hcloud.readers.workloads.tables.columns import Sink
 
 if TYPE_CHECKING:

@@ -14,6 +14,7 @@ from hcloud.model.workload import Modelled
 from hcloud.readers.workloads import limits
 from hcloud.readers.workloads.meanings import UNITS, unit_said
 from hcloud.readers.workloads.options import WorkloadOptions, with_keys
+from hcloud.readers.workloads.quantities import SECONDS
 from hcloud.readers.workloads.tables.clock import PAIRS
 from hcloud.readers.workloads.tables.columns import TICKS, Sink
 
@@ -22,19 +23,6 @@ if TYPE_CHECKING:
 
 IN_A_GIB = {"auto": 1, "GiB": 1, "MiB": 1 << 10, "KiB": 1 << 20, "B": 1 << 30, "TiB": 1 / 1024}
 """Of each unit of memory; jobs have GiB unless it is said."""
-SECONDS = {
-    "auto": 1.0,
-    "ns": 1e-9,
-    "us": 1e-6,
-    "ms": 1e-3,
-    "s": 1.0,
-    "min": 60.0,
-    "h": 3600.0,
-    "d": 86_400.0,
-    "hh:mm": 1.0,
-    "mm:ss": 1.0,
-}
-"""Of each unit of time; jobs take seconds unless it is said."""
 IN_A_VCPU = {"auto": 1, "vcpu": 1, "milli": 1000, "cpu-units": 1024}
 """Of each unit of CPUs."""
 OF_G = "in powers of 1024 where cells or its column's name say M, G or T: 5% to 9% less if those are powers of 1000"

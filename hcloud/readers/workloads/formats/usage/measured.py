@@ -226,19 +226,22 @@ def _meaning(
 
 def _unknown_unit(source: TraceFile, found: Sequence[MeasuredSeries], options: WorkloadOptions) -> InputError:
     """Values of which the file does not say what they are, with the command for what they look like."""
-    other = next(series for series in found if not series.unit or series.unit != found[0].unit)
-    if all(series.unit for series in found):
-        both = " and ".join(f"{shown(series.where)} in {series.unit}" for series in (found[0], other))
-        said = f"{source.name}: its columns are in different units by their names: {both}"
-        return InputError(said, hint="write them in one unit, or each unit's columns to a file of their own")
+    said = {series.unit: series for series in reversed(found)}
+    other = said.pop("", None)
+    if other is None or len(said) > 1:
+        both = " and ".join(f"{shown(said[unit].where)} in {unit}" for unit in sorted(said, reverse=True))
+        return InputError(
+            f"{source.name}: its columns are in different units by their names: {both}",
+            hint="write them in one unit, or each unit's columns to a file of their own",
+        )
     most = max(float(series.values.max()) for series in found)
-    are_cores = most > _HIGHEST["percent"] or any(series.unit == "cores" for series in found)
-    likely = "cores" if are_cores else "percent" if most > 1 else "fraction"
+    looks = "cores" if most > _HIGHEST["percent"] else "percent" if most > 1 else "fraction"
+    likely = next(iter(said), looks)
     named = f"{other.where} ({other.name})" if other.name and other.name != other.where else shown(other.where)
     cores = EXAMPLE_CORES if options.series_cores is None else f"{options.series_cores:g}"
     told = {} if likely == "cores" or options.series_cores is not None else {"series_cores": cores}
     of = "" if likely == "cores" else f" of machines with {cores} vCPUs"
-    in_use = "" if are_cores else "; if they are vCPUs in use, say --set series_value=cores"
+    in_use = "" if said or likely == "cores" else "; if they are vCPUs in use, say --set series_value=cores"
     rising = f"; no value falls: {OF_A_COUNTER}" if any(counts_up(series.values) for series in found) else ""
     which = f"they are {PARTS.get(likely, likely)}{of} (the largest is {most:g}{in_use}{rising})"
     return InputError(
