@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from datetime import date
 from decimal import Decimal
 
 from hcloud.catalog.book import PriceBook
 from hcloud.catalog.cover.steps import bought_key
 from hcloud.model.catalog import Offer
 from hcloud.model.clouds.known import CLOUDS
-from hcloud.model.plans.plan import Plan
+from hcloud.model.plans.plan import MixLine, Plan
 from hcloud.planning.billed.kinds import MachineKind
-from hcloud.units import format_money
+from hcloud.readers.configuration.config import Loaded
+from hcloud.units import cents, format_money, rate
+from hcloud.usecases.workloads.sources import in_places, open_prices
 
 
 def without_licence(offer: Offer, book: PriceBook) -> Offer:
@@ -24,6 +28,28 @@ def bought_shares(plan: Plan, book: PriceBook) -> dict[str, Decimal]:
     offers = [book.offers[line.key] for line in plan.purchases if line.key in book.offers]
     bare = [(offer, without_licence(offer, book)) for offer in offers]
     return {str(o.key): b.effective_hourly / o.effective_hourly for o, b in bare if b is not o}
+
+
+def as_bought(plan: Plan, loaded: Loaded, today: date) -> Plan:
+    """The plan with its purchases at what is paid for them, as clouds quote them: the machines alone."""
+    priced = [line.key for line in plan.purchases if CLOUDS[line.provider].has_licence(line.special)]
+    if not priced:
+        return plan
+    places, systems = {(key.provider, key.region) for key in priced}, {"linux", *(key.os for key in priced)}
+    shares = bought_shares(plan, open_prices(in_places(loaded, places, systems), today)[0])
+    return replace(plan, mix=tuple(_at_share(m, shares[m.address]) if m.address in shares else m for m in plan.mix))
+
+
+def _at_share(line: MixLine, share: Decimal) -> MixLine:
+    """A purchase at a share of its price; what is paid by use does not change when it is worth its price."""
+    return replace(
+        line,
+        hourly=rate(line.hourly * share),
+        monthly=cents(line.monthly * share),
+        upfront=cents(line.upfront * share),
+        total=cents(line.total * share),
+        break_even=line.break_even and rate(share / (1 / line.break_even - 1 + share)),
+    )
 
 
 def told_of_licences(plan: Plan, kind: MachineKind, book: PriceBook) -> Iterator[str]:
