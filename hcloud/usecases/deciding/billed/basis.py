@@ -11,6 +11,7 @@ from itertools import product
 from typing import NamedTuple
 
 from hcloud.catalog.book import PriceBook, absent
+from hcloud.catalog.cover.steps import bought_key
 from hcloud.catalog.shapes import family_of
 from hcloud.errors import UsageError
 from hcloud.model.bill import Bill, BilledCommitment
@@ -176,7 +177,14 @@ def _bought_since(basis: BillBasis, use: KindUse) -> tuple[OwnedSection, ...]:
     """What the configuration says is owned beside what the bill says, each by the largest kind that it covers, before
     others one with the type that it was bought for."""
     owned = [(section, _covered(section, basis)) for section in basis.loaded.config.owned]
-    return tuple(s for s, kinds in owned if max(kinds, key=lambda u: s.instance_type in u.sizes, default=None) is use)
+    mine = (s for s, kinds in owned if max(kinds, key=lambda u: s.instance_type in u.sizes, default=None) is use)
+    return tuple(_counted(section, use.kind, basis.book) for section in mine)
+
+
+def _counted(section: OwnedSection, kind: MachineKind, book: PriceBook) -> OwnedSection:
+    """What is owned as the plan of a kind counts what it buys: with the licence of its system in the price."""
+    licensed = section.model_copy(update={"os": kind.os})
+    return licensed if licensed.key in book.offers and bought_key(licensed.key) == section.key else section
 
 
 def _covered(section: OwnedSection, basis: BillBasis) -> list[KindUse]:
