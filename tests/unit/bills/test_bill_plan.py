@@ -841,6 +841,14 @@ def test_committed_use_of_google_covers_no_machines_of_other_memory() -> None:
     day, night = (used(name, 12 + 8 * x) for name, x in (("e2-standard-4", DAY), ("e2-highmem-4", -DAY)))
     both, *apart = (planned(bill(*usage), loaded).after for usage in ((day, night), (day,), (night,)))
     assert both == pytest.approx(sum(apart), rel=Decimal("1e-3"))
+    # what was bought since for one of them was told as what may cover any of two, and shown as still to buy
+    terms = {"option": PurchaseOption.COMMITTED_USE, "term_years": 1, "count": 2, "expires": "2027-11-20"}
+    place = {"provider": Provider.GCP, "region": "us-central1", "instance_type": "e2-highmem-8"}
+    basis, several, said = with_bought(
+        basis_of(by_kinds(bill(day, night), loaded), loaded, NOW), [OwnedSection.model_validate(place | terms)]
+    )
+    owned = {use.kind.label: len(question_of(basis, use)[1].config.owned) for use in basis.kinds}
+    assert (owned, several, said) == ({"e2-standard-4": 0, "e2-highmem-4": 1}, (), ())
 
 
 @pytest.mark.parametrize("is_in_bill", [True, False])
