@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from types import MappingProxyType
 
-from hcloud.model.catalog import Provider, PurchaseOption
+from hcloud.model.catalog import Provider, PurchaseOption, system_of
 
 SHARED_CORE = "shared-core"
 _NEVER = re.compile(r"(?!)")
@@ -96,6 +96,10 @@ class CloudFacts:
         """Whether ``commit`` leaves a purchase to a person: what the API does not sell, and what is bound to a system
         or tenancy (clouds are asked for Linux on shared hardware)."""
         return option in self.console or bool(option.bound_to(special))
+
+    def has_licence(self, special: str) -> bool:
+        """Whether prices of commitments hold a licence that these do not cover: it is billed by use beside them."""
+        return not self.covers_licence and system_of(special)[0] != "linux"
 
     @property
     def package(self) -> str:

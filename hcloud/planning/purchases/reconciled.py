@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 
@@ -58,6 +58,14 @@ def reconciled(
         elsewhere=planned - over - wanted,
         quoted=bought - missing + sum(dollars.values()),
     )
+
+
+def with_licences(plan: Plan, found: Reconciled) -> Reconciled:
+    """The way from a plan whose prices hold licences, to purchases that were found without these."""
+    planned = sum((line.total for line in plan.purchases), NOTHING)
+    monthly = sum((line.monthly for line in plan.purchases), NOTHING)
+    left = {**found.left, "licences, which are billed by use": planned - found.planned}
+    return replace(found, planned=planned, monthly=monthly, left=left)
 
 
 def _expected(needs: Iterable[CommitmentNeed]) -> Decimal:

@@ -14,6 +14,7 @@ from hcloud.control.ports import Commitments, Crash
 from hcloud.errors import UsageError
 from hcloud.live.buying.purchase import VARIABLE, Gates, PurchaseContext
 from hcloud.model.catalog import Provider
+from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.holdings.live import Commitment, Scope
 from hcloud.model.plans.plan import Plan
 from hcloud.planning.changes.slots import CloudRegion
@@ -24,6 +25,7 @@ from hcloud.readers.configuration.config import Loaded
 from hcloud.store.files.crash import crash_from, go_on
 from hcloud.store.records.purchases import PurchaseLedger
 from hcloud.usecases.live import ground as live_ground
+from hcloud.usecases.workloads.sources import in_places
 
 BESIDE = ".hcloud"
 """Where the ledger is kept of a state that is in a bucket."""
@@ -80,12 +82,18 @@ def ledger_of(loaded: Loaded, where: CommitSelection, crash: Crash = go_on) -> P
 def opened(loaded: Loaded, where: CommitSelection, place: CloudRegion | None, at: datetime) -> Iterator[CommitGround]:
     """Open the cloud that is named, in the place that is meant (else the configuration's)."""
     selection = where.cloud_in(loaded) or (str(place.provider) if place else None)
-    there = loaded if place is None else live_ground.market_of(loaded, place)
+    there = loaded if place is None else _market_of(loaded, place)
     if region := where.region or (place and place.region):
         there = there.changed(live={"region": region})
     with live_ground.opened(there, live_ground.CloudSelection(selection, where.state), at, where.note) as found:
         crash = crash_from()
         yield CommitGround(loaded, found, ledger_of(loaded, where, crash), crash)
+
+
+def _market_of(loaded: Loaded, place: CloudRegion) -> Loaded:
+    """The configuration with the market of one place alone; without licences, where commitments cover none."""
+    provider = Provider(place.provider)
+    return in_places(loaded, [(provider, place.region)], () if CLOUDS[provider].covers_licence else ("linux",))
 
 
 def place_in(plan: Plan, loaded: Loaded, where: CommitSelection) -> CloudRegion | None:

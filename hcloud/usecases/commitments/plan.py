@@ -32,7 +32,7 @@ from hcloud.planning.purchases.purchase import (
     still_to_buy,
     unplanned,
 )
-from hcloud.planning.purchases.reconciled import reconciled
+from hcloud.planning.purchases.reconciled import reconciled, with_licences
 from hcloud.readers.configuration.config import Loaded
 from hcloud.readers.configuration.live_sections import CommitmentsSection
 from hcloud.readers.exit_terms import exit_terms
@@ -40,6 +40,7 @@ from hcloud.store.plan_file import load_plan, plan_document
 from hcloud.store.purchase_file import check_target, save_purchase_plan, sealed
 from hcloud.units import counted, format_span
 from hcloud.usecases.commitments.ground import CommitGround, CommitSelection, opened, place_in
+from hcloud.usecases.deciding.billed.licences import as_bought
 from hcloud.usecases.live.held import bought_since, with_held
 
 
@@ -64,7 +65,7 @@ def _bought_in(plan: Plan) -> list[str]:
 
 def recommend(loaded: Loaded, file: Path | None, where: CommitSelection, at: datetime) -> Recommendation:
     """What to commit to; a cloud is asked (and only asked) where one is named."""
-    plan = plan_of(loaded, file, where, at)
+    plan = as_bought(plan_of(loaded, file, where, at), loaded, at.date())
     held: tuple[Commitment, ...] = ()
     scope, others = None, frozenset[str]()
     if where.cloud_in(loaded) is not None:
@@ -131,7 +132,8 @@ def plan_purchases(
 def _planned(plan: Plan, asked: PurchasePlanRequest, ground: CommitGround, at: datetime) -> PlannedPurchases:
     _check_settled(ground)
     scope, held = ground.live.ask(ground.cloud.scope), ground.live.ask(ground.cloud.commitments)
-    needs = still_to_buy(plan, held, at, bought_for_others(_bought_in(plan), ground.live.history()), scope)
+    bare = as_bought(plan, ground.loaded, at.date())
+    needs = still_to_buy(bare, held, at, bought_for_others(_bought_in(plan), ground.live.history()), scope)
     here = tuple(n for n in needs if _is_in(n, scope))
     elsewhere = tuple(sorted({f"{n.wanted.cloud} {n.wanted.region}" for n in needs if not _is_in(n, scope)}))
     missing = [n for n in here if n.missing]
@@ -153,7 +155,7 @@ def _planned(plan: Plan, asked: PurchasePlanRequest, ground: CommitGround, at: d
             *repriced(plan, ground.here.book),
         )
     left = {"begins later": later, "bought in the cloud's console": by_hand}
-    way = reconciled(plan, here, left, found.items, at)
+    way = with_licences(plan, reconciled(bare, here, left, found.items, at))
     standing = expiring(held, at), unplanned(plan, held, at)
     return PlannedPurchases(found, later, by_hand, elsewhere, *standing, way, warned)
 

@@ -226,11 +226,10 @@ def _spread_out(plan: Plan) -> list[str]:
     by_hand = [line for line in plan.purchases if CLOUDS[line.provider].is_by_hand(line.option, line.special)]
     bought = [line for line in plan.purchases if line not in by_hand]
     now = sum((line.total for line in bought if not line.begins_later), Decimal(0))
-    queued, later = (
-        sum((m.total for m in begun_later(bought) if CLOUDS[m.provider].queues is can), Decimal(0))
-        for can in (True, False)
-    )
-    buys = f"; 'commit plan' buys {format_money(now)}" if plan.purchases else ""
+    coming = [(CLOUDS[line.provider].queues, line.total) for line in begun_later(bought)]
+    queued, later = (sum((dollars for queues, dollars in coming if queues is can), Decimal(0)) for can in (True, False))
+    less = " less the licences in it" if any(CLOUDS[m.provider].has_licence(m.special) for m in bought) else ""
+    buys = f"; 'commit plan' buys {format_money(now)}{less}" if plan.purchases else ""
     more = f", and with --later {format_money(queued)} more" if queued else ""
     more += f", and on later days {format_money(later)} more" if later else ""
     if by_hand:

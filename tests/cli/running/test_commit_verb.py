@@ -286,6 +286,33 @@ def test_later_purchases_are_offered_only_where_the_cloud_takes_them(cloud: str,
     assert f"{cloud} takes no purchase for a later day" in said()[1]
 
 
+@pytest.mark.parametrize(("cloud", "family", "is_configured"), [("gcp", "e2", True), ("azure", "Dsv5", False)])
+def test_commitments_for_windows_are_bought_without_the_licence(
+    cloud: str, family: str, is_configured: bool, home: Path, said: Said
+) -> None:
+    """The machine alone was quoted, and refused: it is far from the plan's price, which holds the licence."""
+    market = {"provider": cloud, "os": "windows", "families": [family]}
+    made = yaml.safe_load((home / "hcloud.yaml").read_text(encoding="utf-8")) | {"markets": [market]}
+    (home / "windows.yaml").write_text(yaml.safe_dump(made), encoding="utf-8")
+    asked = ["plan", "scenario:static", "-f", "windows.yaml", *MADE, "--out", "made.json"]
+    assert run(asked) == 0
+    out = " ".join(said()[0].split())
+    planned = sum((line.total for line in load_plan(Path("made.json")).purchases), Decimal(0))
+    assert f"'commit plan' buys {format_money(planned)} less the licences in it" in out
+    flags = ["-f", "windows.yaml"] if is_configured else []
+    assert run(["commit", "recommend", "made.json", *flags, "--json", *NOW]) == 0
+    needs = json.loads(said()[0])["commitments"]
+    bare = sum((Decimal(need["over_the_term"]) for need in needs), Decimal(0))
+    assert bare < planned / 2
+    assert all(Decimal(need["break_even"]) < Decimal("0.7") for need in needs)
+    flags += ["--cloud", f"fake:{cloud}", *OLD_PRICES, *NOW]
+    assert run(["commit", "plan", "made.json", "--out", "buy.json", *flags]) == 0
+    amount = load_purchase_plan(Path("buy.json")).amount
+    assert amount == pytest.approx(bare, rel=Decimal("0.25"))
+    out = " ".join(said()[0].split())
+    assert f"the plan commits ${planned:,.2f} over the terms; - ${planned - bare:,.2f} licences, which are" in out
+
+
 def test_what_an_old_plan_wanted_later_is_bought_now_once_its_day_has_passed(home: Path, said: Said) -> None:
     asked = ["commit", "plan", str(planned_later("gcp", 240)), "--out", "buy.json", *OLD_PRICES, "--cloud", "fake:gcp"]
     said()

@@ -55,7 +55,9 @@ def test_the_highest_percentage_saved_is_covered_first_and_of_equal_ones_the_low
     assert used((m5, r5), pool(0.5, m5.price * 1.1, half[2])) == [0.0, 0.5]  # none above the price on demand
     # instances of a family save the same of each: all went to one kind, and the plan of the other bought beside them
     few, many = kind("m5.large", 10), kind("m5.large", 30)
-    assert used((few, many), replace(pool(20 * half[0], half[0], half[0]), alike=True)) == [5 * half[0], 15 * half[0]]
+    shared = np.full(HOURS, 20 * half[0]), {0: half[0], 1: half[0]}
+    assert used((few, many), EstatePool.of(*shared, PurchaseOption.RESERVATION)) == [5 * half[0], 15 * half[0]]
+    assert used((few, many), EstatePool.of(*shared, PurchaseOption.INSTANCE_SAVINGS_PLAN)) == [10 * half[0]] * 2
 
 
 def test_of_equal_discounts_the_kind_without_sustained_use_is_covered_first() -> None:

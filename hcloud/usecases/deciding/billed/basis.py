@@ -11,12 +11,14 @@ from itertools import product
 from typing import NamedTuple
 
 from hcloud.catalog.book import PriceBook, absent
+from hcloud.catalog.cover.steps import bought_key
 from hcloud.catalog.shapes import family_of
 from hcloud.errors import UsageError
 from hcloud.model.bill import Bill, BilledCommitment
 from hcloud.model.catalog import OfferKey, Payment, Provider
 from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.workload import Demand
+from hcloud.planning.billed.estate import machines_alike
 from hcloud.planning.billed.held import FLOATING, HeldRule, HeldShares, held_of
 from hcloud.planning.billed.kinds import KindUse, MachineKind
 from hcloud.readers.configuration.config import Loaded, MarketSection
@@ -58,7 +60,7 @@ def basis_of(found: BillOfKinds, loaded: Loaded, now: datetime) -> BillBasis:
     owned = tuple(section for section in loaded.config.owned if section not in expired)
     loaded = loaded.changed(owned=owned)
     book = _book_of(found.bill, loaded, now)
-    floating = [section for section in owned if _is_of_several(section, kinds, book)]
+    floating = [section for section in owned if _is_of_several(section, kinds)]
     held_too = tuple(_as_billed(section, found, book) for section in floating)
     found = replace(found, bill=replace(found.bill, commitments=(*found.bill.commitments, *held_too)))
     bound = tuple(section for section in owned if section not in floating)
@@ -74,15 +76,17 @@ def basis_of(found: BillOfKinds, loaded: Loaded, now: datetime) -> BillBasis:
     return BillBasis(found, large, small, held, book, priced, loaded, expired)
 
 
-def _is_of_several(section: OwnedSection, kinds: Sequence[KindUse], book: PriceBook) -> bool:
+def _is_of_several(section: OwnedSection, kinds: Sequence[KindUse]) -> bool:
     """Whether what is owned covers several kinds: it floats, or is of a family with several systems."""
-    if not section.option.is_of_a_family:
-        return section.option.floats
-    shape = book.instance_type(section.provider, section.instance_type)
-    place, ratio = (section.provider, section.region, shape.family), shape.memory_gib / shape.vcpus
-    found = [use for use in kinds if (use.kind.provider, use.kind.region, use.kind.family) == place]
-    alike = (section.option.is_spend_based or u.usual.memory_gib / u.usual.vcpus == ratio for u in found)
-    return sum(alike) > 1
+    return len(_alike(section, kinds)) > 1 if section.option.is_of_a_family else section.option.floats
+
+
+def _alike(section: OwnedSection, kinds: Sequence[KindUse]) -> list[KindUse]:
+    """The kinds whose machines are covered as the one that is owned."""
+    place = (section.provider, section.region, machines_alike(section.key))
+    names = [machines_alike(replace(section.key, instance_type=use.usual.name)) for use in kinds]
+    named = zip(kinds, names, strict=True)
+    return [use for use, name in named if (use.kind.provider, use.kind.region, name) == place]
 
 
 def _as_billed(section: OwnedSection, found: BillOfKinds, book: PriceBook) -> BilledCommitment:
@@ -153,7 +157,7 @@ class BoughtOfBill(NamedTuple):
 def with_bought(basis: BillBasis, bought: Sequence[OwnedSection]) -> BoughtOfBill:
     """What is planned of a bill with what was ``bought`` since its end."""
     priced = [section for section in bought if section.option.floats or section.key in basis.book.offers]
-    several = tuple(section for section in priced if _is_of_several(section, basis.kinds, basis.book))
+    several = tuple(section for section in priced if _is_of_several(section, basis.kinds))
     rest = (section for section in bought if section not in several)
     found = [(section, _covered(section, basis) if section in priced else []) for section in rest]
     owned = (*basis.loaded.config.owned, *(section for section, kinds in found if len(kinds) == 1))
@@ -176,7 +180,14 @@ def _bought_since(basis: BillBasis, use: KindUse) -> tuple[OwnedSection, ...]:
     """What the configuration says is owned beside what the bill says, each by the largest kind that it covers, before
     others one with the type that it was bought for."""
     owned = [(section, _covered(section, basis)) for section in basis.loaded.config.owned]
-    return tuple(s for s, kinds in owned if max(kinds, key=lambda u: s.instance_type in u.sizes, default=None) is use)
+    mine = (s for s, kinds in owned if max(kinds, key=lambda u: s.instance_type in u.sizes, default=None) is use)
+    return tuple(_counted(section, use.kind, basis.book) for section in mine)
+
+
+def _counted(section: OwnedSection, kind: MachineKind, book: PriceBook) -> OwnedSection:
+    """What is owned as the plan of a kind counts what it buys: with the licence of its system in the price."""
+    licensed = section.model_copy(update={"os": kind.os})
+    return licensed if licensed.key in book.offers and bought_key(licensed.key) == section.key else section
 
 
 def _covered(section: OwnedSection, basis: BillBasis) -> list[KindUse]:
@@ -187,7 +198,7 @@ def _covered(section: OwnedSection, basis: BillBasis) -> list[KindUse]:
     if section.option.is_of_one_system:
         found = [use for use in found if (use.kind.os, use.kind.tenancy) == (section.os, section.tenancy)]
         found = [use for use in found if use.kind.sizes_share or section.instance_type in use.sizes]
-    return found
+    return (_alike(section, found) or found) if section.option.is_of_a_family else found
 
 
 def _within(section: MarketSection, kind: MachineKind) -> bool:

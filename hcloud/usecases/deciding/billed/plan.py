@@ -145,7 +145,7 @@ def plan_kind(
         *_said(basis, use, basis.found.since(use)),
         *_told_of_held(basis),
         *_told_together(use, joint, held, is_bought=bool(several)),
-        *told_of_licences(made.plan, use.kind, basis.book),
+        *told_of_licences(made.plan, use.kind, basis.book, _held(basis, use)),
     )
     bought = {kind: held.get(kind, of.optimum.fleet.holdings) for kind, of in compared.items()}
     beside = tuple(beside_kind(use.kind, basis.held, bought, basis.found.end, now))

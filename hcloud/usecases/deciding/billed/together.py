@@ -129,7 +129,8 @@ class TogetherKinds:
 
     def _bound(self, number: int) -> float:
         """Dollars of what is held of a kind alone, and of licences that no commitment covers."""
-        bound = (o for o in self.compared[number].asked.owned if not o.phases)
+        owned = (o for o in self.compared[number].asked.owned if not o.phases)
+        bound = (replace(o, offer=without_licence(o.offer, self.book)) for o in owned)
         optimum = self.compared[number].optimum
         used = EstateKind.planned(optimum.types[0], optimum.option.demanded)
         licence = (used.price - self.estate.kinds[number].price) * float(used.machines.sum()) * self.estate.step_hours
