@@ -19,6 +19,7 @@ from rehearsal import SkewedClock
 
 from hcloud.cli import main
 from hcloud.control.operating.records import MachinePhase, MachineRecord
+from hcloud.control.sessions.batches import LONGEST_GAP
 from hcloud.errors import (
     Call,
     DeniedError,
@@ -117,6 +118,24 @@ def test_a_clock_that_is_set_back_keeps_nobody_from_going_on_with_a_snapshot(tmp
     world.start()
     world.run()
     world.check(completed=1)
+
+
+@pytest.mark.parametrize("asked", ["stop", "drain", ""])
+@pytest.mark.parametrize("is_away", [False, True])
+def test_a_gap_of_years_ends_no_controller(tmp_path: Path, asked: str, is_away: bool) -> None:
+    """Sessions refuse more than a year between two events: 'stop' ended with that error, too, and machines ran on."""
+    orders = [job("a", seconds=5.0), job("b", seconds=90.0, submit=10.0), job("c", submit=2.9 * LONGEST_GAP)]
+    world = World.of(tmp_path / "j", orders, "HM", 1)
+    world.setup = replace(world.setup, rules=world.setup.rules._replace(period=86_400.0))
+    loop = world.run(until=lambda loop: len(world.engine.ran) == 2)
+    if is_away:
+        world.cloud.clock.advance(3 * LONGEST_GAP)
+        world.start()
+    else:
+        loop.desk.parts.clock = SkewedClock(world.cloud.clock, 3 * LONGEST_GAP)
+    world.asked = [Asked(0.0, asked)] if asked else []
+    world.run()
+    world.check(completed={"": 3, "drain": 2}.get(asked))
 
 
 def test_machines_go_in_time_although_the_clock_was_set_back_a_year(tmp_path: Path) -> None:
