@@ -32,7 +32,7 @@ _LOOK_EVERY = 0.02
 # writes the script, too: a file that this process wrote may be held by what another thread starts, and is then "busy"
 _BEGIN = (
     'while [ "$1" != -- ]; do echo $$ > "$1" || exit 1; shift; done; '
-    "cat > start-up && chmod 700 start-up || exit 2; "
+    "( umask 077; cat > start-up ) && chmod 700 start-up || exit 2; "
     "( [ -s start-up ] && ./start-up > console 2>&1; exec sleep 2147483647 ) > /dev/null 2>&1 < /dev/null &"
 )
 _NOT_WRITTEN = 2
