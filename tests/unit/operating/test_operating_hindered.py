@@ -217,6 +217,26 @@ def test_a_machine_whose_order_was_throttled_for_long_is_as_new_as_any_other(tmp
     assert len(world.launched()) == 1
 
 
+@pytest.mark.parametrize("lived", [60.0, 400.0])
+def test_a_machine_that_ended_long_after_its_launch_is_over_at_once_for_who_goes_on(
+    tmp_path: Path, lived: float
+) -> None:
+    """EC2 shows it no more after an hour: 'stop' waited until no list could be late, though none was."""
+    world = World.of(tmp_path / "j", [job("a", seconds=2 * lived)], "OdM", 0)
+    world.rhythm = replace(world.rhythm, settled=Rhythm().settled)
+    world.run(until=lambda loop: bool(world.engine.ran))
+    world.run(until=lambda loop: world.now > world.engine.ran[0].began + lived)
+    world.asked = [Asked(0.0, "cancel", "nobody")]
+    world.run(until=lambda loop: not world.asked)
+    world.cloud.terminate(world.standing())
+    world.cloud.clock.advance(9000.0)
+    world.asked, begun = [Asked(0.0, "stop")], world.now
+    world.start()
+    world.run()
+    world.check()
+    assert (world.now - begun < 60.0) == (lived > world.rhythm.settled)
+
+
 def test_a_clock_ahead_of_its_clouds_gives_up_no_machine(tmp_path: Path) -> None:
     """Each was given up as not ready for jobs in time as soon as it was there, and another followed."""
     world = World.of(tmp_path / "j", [job("a", seconds=5.0)], "OdM", 0)
