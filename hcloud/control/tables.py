@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from types import FunctionType
+from collections.abc import Iterator
 from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
@@ -14,8 +13,7 @@ from hcloud.control.state import Control, Desk, Job, RentableKind
 from hcloud.model.running.event import HIGHEST, Arrival, Known
 from hcloud.policy.facts import Setup
 from hcloud.policy.mapping import MAP_RESERVED
-from hcloud.policy.records import Table, column, numpy_type, table, zeros
-from hcloud.policy.rules import Rules
+from hcloud.policy.records import Table, column, table, zeros
 
 _FIRST = 1024
 """Rows of jobs, and slots beside the reserved servers, to begin with."""
@@ -59,7 +57,7 @@ class ControlTables:
         rows = table(Desk, 1)
         control = new_control(setup.rules, _kinds(setup), table(Job, _FIRST), len(setup.reserve) + _FIRST)
         cast("NDArray[Any]", rows)[0] = control.desk
-        self._rows, self._rules = rows, np.array([setup.rules], numpy_type(Rules))
+        self._rows = rows
         if setup.speeds:
             control = control._replace(speeds=np.array(setup.speeds, np.int64))
         self.control = control._replace(desk=rows[0])
@@ -76,9 +74,8 @@ class ControlTables:
         self._lead()
 
     def _lead(self) -> None:
-        """The columns of the present tables, and what compiled kernels are handed."""
+        """The columns of the present tables."""
         control = self.control
-        self._handed = control._replace(rules=self._rules[0])
         self.kind, self.server = column(control.jobs, "kind"), column(control.jobs, "server")
         self.cores, self.again = column(control.jobs, "cores"), column(control.jobs, "again")
         self.held, self.until = column(control.jobs, "held"), column(control.jobs, "until")
@@ -87,10 +84,6 @@ class ControlTables:
         self.type_of, self.paid = column(servers, "kind"), column(servers, "paid")
         self._jobs, self._commands = _array(control.jobs), _array(control.commands)
         self.vacant.resize(len(self._jobs), refcheck=False)
-
-    def handed(self, kernel: Callable[..., Any]) -> Control:
-        """What a kernel is told of the controller: plain Python reads the rules faster as they are."""
-        return self.control if isinstance(kernel, FunctionType) else self._handed
 
     def utilisation(self) -> float:
         """As :func:`hcloud.control.mapped.utilisation` has it."""

@@ -119,6 +119,7 @@ def test_a_session_that_goes_over_to_compiled_kernels_decides_as_before(tmp_path
     entries = lived(setup, 2, 120)
     save_journal(setup, entries, path)
     gone_through(path, setup, None, plainly := AskedFor(math.inf))
+    assert plainly.asked > 50, "each event asks for the kernel that there is by then"
     for after in (0, chance.randrange(plainly.asked)):
         live, told = ControlSession(setup, AskedFor(after)), list[Any]()
         for event in (entry for entry in entries if not isinstance(entry, Decision)):

@@ -189,7 +189,7 @@ class Fold:
         machine.released, machine.idle_until = decision.at, None
         if machine.phase is MachinePhase.GONE:  # it was lost: a controller that goes on does not want it again
             return
-        machine.why = machine.why or decision.why
+        machine.why = machine.ended_for(decision.why)
         if machine.phase is MachinePhase.WANTED:
             self._gone(machine, decision.at)
         else:
@@ -244,7 +244,7 @@ class Fold:
         machine = self.machines[entry.instance]
         if machine.phase is MachinePhase.GONE:
             return  # seen and ended at once: it is paid for once
-        machine.why, machine.end_is_told = machine.why or entry.why, entry.ended is not None
+        machine.why, machine.end_is_told = machine.ended_for(entry.why), entry.ended is not None
         self._gone(machine, entry.ended if entry.ended is not None else entry.at)
 
     @_note.register

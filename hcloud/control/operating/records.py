@@ -75,6 +75,10 @@ class MachineRecord:
     why: str = ""
     jobs: dict[str, None] = field(default_factory=dict)
 
+    def ended_for(self, why: str) -> str:
+        """Why it ends: the first reason counts, but not that it got no jobs."""
+        return why if self.why == DRAINED else self.why or why
+
     @property
     def stands(self) -> bool:
         """Whether it is, or may be, there and charged for."""

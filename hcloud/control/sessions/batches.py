@@ -50,8 +50,7 @@ class EventBatch:
         s.next, s.end, s.told, s.rows, s.vacant = self.next, until, 0, len(tables.names), tables.vacants
         s.now, s.control, s.deadline, s.longest_gap = now, control, deadline, LONGEST_GAP
         if not math.isnan(now):
-            told = Batch(s, self._events, self._told, self._row_of, self._by_row, tables.vacant)
-            self._kernel(tables.handed(self._kernel), told)
+            self._kernel(tables.control, Batch(s, self._events, self._told, self._row_of, self._by_row, tables.vacant))
         self.next, tables.vacants = int(s.next), int(s.vacant)
         return float(s.now), float(s.control)
 

@@ -35,7 +35,7 @@ class Teller:
     def tell(self, what: int, who: int, at: float, also: tuple[int, int] = (0, 0), figure: float = 0.0) -> None:
         """Tell what happened to whom and when; the commands are then in the tables."""
         handle = self._kernels[HANDLE]  # may be another one than the last time
-        handle(self._tables.handed(handle), what, (who, *also), (figure, at), self.nature)
+        handle(self._tables.control, what, (who, *also), (figure, at), self.nature)
 
     def open_reserve(self, lots: Iterable[tuple[int, int]]) -> None:
         """Open so many servers of each type."""

@@ -134,7 +134,7 @@ def end(desk: OperatingDesk, machine: MachineRecord, why: str) -> None:
     number, now = machine.instance, desk.now()
     if desk.busy("launch", number) or number in desk.ending or not desk.may_say("end", number, now):
         return
-    machine.why = machine.why or why
+    machine.why = machine.ended_for(why)
     if not desk.say(partial(desk.parts.engine.let_go, number)) and not desk.forced:
         desk.said("end", number, now)
         return

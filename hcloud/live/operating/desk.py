@@ -11,6 +11,7 @@ from hcloud.control.operating.fold import Fold
 from hcloud.control.operating.happened import NO_CODE, never_begun, of_jobs, performance
 from hcloud.control.operating.records import MachineRecord
 from hcloud.control.operating.together import ended_with
+from hcloud.control.sessions.batches import LONGEST_GAP
 from hcloud.control.sessions.session import ControlSession
 from hcloud.errors import HcloudError, LockedError
 from hcloud.live.operating.terms import Line, Parts, Terms
@@ -33,6 +34,8 @@ from hcloud.model.running.note import KEEPING, CommitmentsAdvised, Note, PassNot
 
 CATCHING_UP = 0.5
 """Ours: how fast time passes while the clock is behind, so that nothing waits for ever, and the clock catches up."""
+STRIDE = LONGEST_GAP / 2
+"""Ours: the most time that passes before it is noted: with a gap that sessions refuse nobody could go on."""
 FORCED = "stop --force"
 
 
@@ -89,14 +92,19 @@ class OperatingDesk:
     _said: dict[tuple[str, object], float] = field(default_factory=dict)
     _now: float = -math.inf
     _passed: float = math.inf
+    _noted: float = math.nan
+
+    def __post_init__(self) -> None:
+        self._noted = self.session.now
 
     def now(self) -> float:
-        """The time, which never falls: while a clock that was set back is not where it was, time passes more slowly. A
-        snapshot may be of a later moment than the last line before it."""
+        """The time, which never falls: while a clock that was set back is not where it was, time passes more slowly,
+        and where it was set forward, or nobody worked for long, by one stride a pass. A snapshot may be of a later
+        moment than the last line before it."""
         passed = self.parts.clock.passed()
         last = max(self._now, self.fold.last, self.session.now)  # which is no number before the first event
         slowly = last + max(passed - self._passed, 0.0) * CATCHING_UP
-        self._now, self._passed = max(self.parts.clock.now(), slowly), passed
+        self._now, self._passed = min(max(self.parts.clock.now(), slowly), self._noted + STRIDE), passed
         return self._now
 
     def is_kept_closed(self, machine: MachineRecord) -> bool:
@@ -125,7 +133,8 @@ class OperatingDesk:
                 return self.happen(ClockTick(event.at))
         self.before(event)
         made = self.session.handle(event)
-        if made or not isinstance(event, ClockTick):
+        if made or not isinstance(event, ClockTick) or event.at >= self._noted + STRIDE:
+            self._noted = event.at
             self.tell(event)
             if self.parts.agents is not None:
                 self.parts.agents.tell(event)

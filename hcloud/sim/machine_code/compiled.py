@@ -209,9 +209,14 @@ def is_made() -> bool:
     """
     if not is_first_use():
         return True
-    if not _makers or ((_makers[-1].poll() or 0) < 0 and len(_makers) < _MOST_MAKERS):
+    if not _makers or _is_killed():
         _makers.append(_compiling())
-    return _makers[-1].poll() is not None
+    return _makers[-1].poll() is not None and not _is_killed()
+
+
+def _is_killed() -> bool:
+    """Whether who compiles was killed, and another is to do it."""
+    return (_makers[-1].poll() or 0) < 0 and len(_makers) < _MOST_MAKERS
 
 
 def _compiling() -> subprocess.Popen[bytes]:

@@ -22,6 +22,7 @@ from hcloud.errors import (
     QuotaError,
     RefusedError,
     UnavailableError,
+    UnknownOutcomeError,
 )
 from hcloud.fake.clock import FakeClock
 from hcloud.model.catalog import Payment, PurchaseOption
@@ -163,6 +164,19 @@ def test_a_script_is_never_readable_by_others(ground: Ground, tmp_path: Path, mo
     [machine] = ground.cloud().launch(order(script="#!/bin/sh\numask\n")).machines
     says(ground, machine.id, f"{own:04o}")
     assert seen.read_text() == "600\n"
+
+
+def test_a_script_is_nobody_elses_to_read_while_it_is_written_and_one_that_is_not_starts_nothing(
+    ground: Ground, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writer = tmp_path / "cat"
+    writer.write_text(f"#!/bin/sh\nstat -c %a start-up > {tmp_path}/mode\nexit 1\n")
+    writer.chmod(0o700)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    with pytest.raises(UnknownOutcomeError, match="its start-up script cannot be written"):
+        ground.cloud().launch(order(script="#!/bin/sh\necho hello\n"))
+    assert (tmp_path / "mode").read_text() == "600\n"
+    assert not ground.host.alive()
 
 
 @pytest.mark.slow

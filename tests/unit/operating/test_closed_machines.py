@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 from operating import World, closed_after, job
 
+from hcloud.control.operating.records import MachinePhase
 from hcloud.control.sessions.story import Story
 from hcloud.model.running.decision import Decision, DecisionAction
 from hcloud.model.running.event import Closing
 from hcloud.model.running.job import ServiceTarget, TargetKind
+from hcloud.model.running.note import Asked
 from hcloud.model.workload import JobKind
 from hcloud.store.journals.journal import read_journal
 from hcloud.usecases.deciding.explaining.job import explain_job
@@ -46,6 +48,23 @@ def test_whoever_looks_is_told_of_a_machine_that_its_engine_drains(tmp_path: Pat
     assert not world.start().fold.machines[0].why
     world.run()
     world.check(completed=2)
+
+
+@pytest.mark.parametrize("asked", ["", "stop", "gone"])
+def test_a_machine_that_was_drained_and_ends_is_not_said_to_wait_for_somebody(tmp_path: Path, asked: str) -> None:
+    world = World.of(tmp_path / "j", [job("a", seconds=30.0), job("b", seconds=200.0)], "OdM", 0)
+    loop = world.run(until=lambda loop: len(world.engine.ran) == 2)
+    world.engine.leaving.add(drained := loop.fold.jobs["a"].on or 0)
+    world.run(until=lambda loop: bool(loop.newly_held()))
+    if asked == "gone":
+        world.cloud.terminate([loop.fold.machines[drained].id])
+    world.asked = [Asked(0.0, asked)] if asked == "stop" else []
+    loop = world.run(until=lambda loop: loop.fold.machines[drained].phase is not MachinePhase.READY)
+    assert asked != "gone" or loop.fold.machines[drained].why == "it does not run jobs any more"
+    for known in (loop, world.start()):
+        assert "drained" not in known.fold.machines[drained].why
+    world.run()
+    world.check()
 
 
 @pytest.mark.parametrize("recovers", [True, False])

@@ -19,6 +19,7 @@ from rehearsal import SkewedClock
 
 from hcloud.cli import main
 from hcloud.control.operating.records import MachinePhase, MachineRecord
+from hcloud.control.sessions.batches import LONGEST_GAP
 from hcloud.errors import (
     Call,
     DeniedError,
@@ -119,6 +120,24 @@ def test_a_clock_that_is_set_back_keeps_nobody_from_going_on_with_a_snapshot(tmp
     world.check(completed=1)
 
 
+@pytest.mark.parametrize("asked", ["stop", "drain", ""])
+@pytest.mark.parametrize("is_away", [False, True])
+def test_a_gap_of_years_ends_no_controller(tmp_path: Path, asked: str, is_away: bool) -> None:
+    """Sessions refuse more than a year between two events: 'stop' ended with that error, too, and machines ran on."""
+    orders = [job("a", seconds=5.0), job("b", seconds=90.0, submit=10.0), job("c", submit=2.9 * LONGEST_GAP)]
+    world = World.of(tmp_path / "j", orders, "HM", 1)
+    world.setup = replace(world.setup, rules=world.setup.rules._replace(period=86_400.0))
+    loop = world.run(until=lambda loop: len(world.engine.ran) == 2)
+    if is_away:
+        world.cloud.clock.advance(3 * LONGEST_GAP)
+        world.start()
+    else:
+        loop.desk.parts.clock = SkewedClock(world.cloud.clock, 3 * LONGEST_GAP)
+    world.asked = [Asked(0.0, asked)] if asked else []
+    world.run()
+    world.check(completed={"": 3, "drain": 2}.get(asked))
+
+
 def test_machines_go_in_time_although_the_clock_was_set_back_a_year(tmp_path: Path) -> None:
     """Time stood still until the clock was where it had been: idle machines were paid for, and jobs waited, so long."""
     world = World.of(tmp_path / "j", [job("a", seconds=5.0), job("later", seconds=5.0, submit=4000.0)], "OdM", 0)
@@ -196,6 +215,26 @@ def test_a_machine_whose_order_was_throttled_for_long_is_as_new_as_any_other(tmp
     world.run()
     world.check(completed=1)
     assert len(world.launched()) == 1
+
+
+@pytest.mark.parametrize("lived", [60.0, 400.0])
+def test_a_machine_that_ended_long_after_its_launch_is_over_at_once_for_who_goes_on(
+    tmp_path: Path, lived: float
+) -> None:
+    """EC2 shows it no more after an hour: 'stop' waited until no list could be late, though none was."""
+    world = World.of(tmp_path / "j", [job("a", seconds=2 * lived)], "OdM", 0)
+    world.rhythm = replace(world.rhythm, settled=Rhythm().settled)
+    world.run(until=lambda loop: bool(world.engine.ran))
+    world.run(until=lambda loop: world.now > world.engine.ran[0].began + lived)
+    world.asked = [Asked(0.0, "cancel", "nobody")]
+    world.run(until=lambda loop: not world.asked)
+    world.cloud.terminate(world.standing())
+    world.cloud.clock.advance(9000.0)
+    world.asked, begun = [Asked(0.0, "stop")], world.now
+    world.start()
+    world.run()
+    world.check()
+    assert (world.now - begun < 60.0) == (lived > world.rhythm.settled)
 
 
 def test_a_clock_ahead_of_its_clouds_gives_up_no_machine(tmp_path: Path) -> None:

@@ -109,7 +109,7 @@ def waiting_to_fail() -> Iterator[subprocess.Popen[bytes]]:
 def test_plain_python_simulates_while_the_engine_is_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the compiling process still at work a run begins and goes on; one too long for plain Python waits."""
     monkeypatch.setattr(compiled.SET, "folder", tmp_path)
-    monkeypatch.setattr(compiled.SET, "spent", Counter({compiled.SIMULATE: PLAIN_JOBS}))
+    monkeypatch.setattr(compiled.SET, "spent", Counter({compiled.SIMULATE: PLAIN_JOBS, HANDLE: PLAIN_JOBS}))
     kernels = compiled.soonest()
     with waiting_to_fail() as asleep:
         monkeypatch.setattr(compiled, "_makers", [asleep])
@@ -141,9 +141,14 @@ def test_whoever_cannot_wait_begins_with_plain_python(tmp_path: Path, monkeypatc
         assert kernels[HANDLE] == compiled.soonest()[HANDLE] == 1
 
 
-def test_a_compiler_that_is_killed_is_followed_by_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("at_once", [True, False])
+def test_a_compiler_that_is_killed_is_followed_by_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_once: bool
+) -> None:
     """Whoever waited compiled in numba's usual way instead, which takes far longer."""
     makers = [subprocess.Popen([sys.executable, "-c", "import os; os.kill(os.getpid(), 9)"]) for _ in range(3)]
+    for maker in makers if at_once else ():
+        maker.wait()
     coming = iter(makers)
     monkeypatch.setattr(compiled.SET, "folder", tmp_path)
     monkeypatch.setattr(compiled, "_makers", [])
