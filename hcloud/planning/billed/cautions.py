@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
 
@@ -12,7 +12,7 @@ from hcloud.model.plans.bill_plan import KindPlan
 from hcloud.planning.billed.spread import HOURS_PER_DAY
 from hcloud.units import counted, format_money
 
-SHOWN_PRICES = 2
+_DERIVED = "derived prices are in use"
 
 
 def old(bill: Bill, missing_days: int, now: datetime, old_from: timedelta) -> Iterator[str]:
@@ -28,10 +28,17 @@ def old(bill: Bill, missing_days: int, now: datetime, old_from: timedelta) -> It
 
 def of_prices(plans: Sequence[KindPlan]) -> Iterator[str]:
     """What the plans of kinds warn of their prices, the oldest first."""
-    told = [w for p in plans if p.plan for w in p.plan.warnings if w.startswith(("the oldest price", "derived prices"))]
-    oldest = [w for w in told if w.startswith("the oldest price")]
-    yield from sorted(set(oldest), key=lambda w: (-len(w), w))[:1]
-    yield from sorted(set(told) - set(oldest))[:SHOWN_PRICES]
+    told = [w for p in plans if p.plan for w in p.plan.warnings]
+    oldest = {w for w in told if w.startswith("the oldest price")}
+    yield from sorted(oldest, key=lambda w: (-len(w), w))[:1]
+    derived = [w.partition("(")[2].partition(")")[0].split(", ") for w in told if w.startswith(_DERIVED)]
+    if derived:
+        yield derived_in_use(name for names in derived for name in names)
+
+
+def derived_in_use(options: Iterable[str]) -> str:
+    """That prices of some options are derived, not published."""
+    return f"{_DERIVED} ({', '.join(sorted(set(options)))}): see 'hcloud explain' before buying"
 
 
 def by_hand(plans: Sequence[KindPlan]) -> Iterator[str]:

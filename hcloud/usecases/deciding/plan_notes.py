@@ -16,6 +16,7 @@ from hcloud.model.catalog import QuarantinedPrice, refresh_command
 from hcloud.model.plans.operation import Operation
 from hcloud.model.plans.plan import Assumption
 from hcloud.model.workload import Demand, Jobs, Workload, odd_times
+from hcloud.planning.billed.cautions import derived_in_use
 from hcloud.planning.decide import FleetDecision
 from hcloud.planning.fleets.candidates import UNPRICED, offers_compared
 from hcloud.planning.forecasting.fall import WORTH_A_WARNING, YEAR_BEFORE, end_of, ends_lower, filling_days
@@ -232,9 +233,8 @@ def _of_prices(seen: PlanNoteInputs) -> Iterator[str]:
         count = counted(len(unpriced), "type")
         yield f"{count} not considered, as a price is missing or quarantined: {', '.join(unpriced[:3])}"
     options = {o.key.option for o in offers if o.origin.derived}
-    derived = sorted(f"{o.in_words}s" if o.is_commitment else o.in_words for o in options)
-    if derived:
-        yield f"derived prices are in use ({', '.join(derived)}): see 'hcloud explain' before buying"
+    if options:
+        yield derived_in_use(f"{o.in_words}s" if o.is_commitment else o.in_words for o in options)
     for owned in seen.decision.owned:
         if not owned.hours_left:
             yield f"owned: {owned.offer.key} has expired and is not counted"

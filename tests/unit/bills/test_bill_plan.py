@@ -25,6 +25,7 @@ from hcloud.model.holdings.live import Commitment, Scope
 from hcloud.model.plans.bill_plan import BillPlan, KindPlan
 from hcloud.model.plans.plan import MixLine
 from hcloud.planning.billed.beside import beside_kind
+from hcloud.planning.billed.cautions import derived_in_use, of_prices
 from hcloud.planning.billed.kinds import kinds_of
 from hcloud.planning.billed.spread import most_uneven
 from hcloud.planning.changes.slots import CloudRegion
@@ -321,6 +322,14 @@ def test_a_bill_of_long_ago_is_told() -> None:
     warnings = plan_of(basis, NOW + timedelta(days=400)).warnings
     assert any("the bill ends on 2026-11-20" in warning and "add the latest months" in warning for warning in warnings)
     assert not any("the bill ends on" in warning for warning in planned(made).warnings)
+
+
+def test_options_whose_prices_are_derived_are_told_once_for_all_kinds() -> None:
+    """Each combination of them was a warning of its own."""
+    kinds = [["on demand", "reservations"], ["reservations"], []]
+    plans = [Mock(plan=Mock(warnings=[derived_in_use(names)] if names else ["other"])) for names in kinds]
+    assert list(of_prices(cast("list[KindPlan]", plans))) == [derived_in_use(["reservations", "on demand"])]
+    assert derived_in_use(["b", "a", "b"]) == "derived prices are in use (a, b): see 'hcloud explain' before buying"
 
 
 @pytest.mark.slow

@@ -390,6 +390,21 @@ def test_a_commitment_is_held_for_machines_if_it_covered_compute_of_another_serv
     assert {c.unused for c in found} <= {Decimal("0.5")}, "a cost of 0 of what is covered is no discount"
 
 
+def test_machines_of_azure_are_known_by_details_of_its_own(tmp_path: Path) -> None:
+    """FOCUS has ``x_`` before names that it does not define: no machine of such a bill was known."""
+    path = tmp_path / "focus.csv"
+    details = '"{""x_ServiceType"": ""Standard_D4s_v5"", ""x_ImageType"": ""Windows Server""}"'
+    row = (
+        focus_hour("", 0, "", "0.376")
+        .replace("AWS,", "Microsoft,")
+        .replace("Amazon Elastic Compute Cloud", "Virtual Machines")
+    )
+    row = row.replace(",,,,,USD", f",,,2,Hours,USD,{details}")
+    path.write_text(FOCUS_COLUMNS.replace("\n", ",SkuPriceDetails\n") + row)
+    (used,) = read_bill(path).usage
+    assert (used.kind.instance_type, used.kind.os, float(used.hours.sum())) == ("Standard_D4s_v5", "windows", 2.0)
+
+
 def test_a_reservation_that_covered_several_series_is_of_none(tmp_path: Path) -> None:
     path = tmp_path / "azure.csv"
     rows = azure_day("Standard_D4s_v5", 240, "res", "0.113") + azure_day("Standard_E4s_v5", 240, "res", "0.148")

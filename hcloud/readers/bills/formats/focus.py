@@ -34,7 +34,7 @@ _SYSTEMS = (
     ("windows", "windows"), ("rhel", "rhel"), ("red hat", "rhel"), ("suse", "sles"), ("sles", "sles"),
     ("ubuntu pro", "ubuntu-pro"), ("linux", "linux"),
 )  # fmt: skip
-_DETAILS = ("InstanceType", "OperatingSystem", "ServiceType", "ImageType", "x_InstanceType")
+_DETAILS = ("InstanceType", "OperatingSystem", "ServiceType", "ImageType")
 
 
 @dataclass(frozen=True, slots=True)

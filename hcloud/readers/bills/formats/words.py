@@ -28,7 +28,8 @@ def hours_each(unit: str) -> float | None:
 
 
 def details_in(text: str) -> dict[str, str]:
-    """The entries of a JSON object, or of a list of keys and values; none for other text."""
+    """The entries of a JSON object, or of a list of keys and values, without the ``x_`` of FOCUS before names of a
+    provider's own; none for other text."""
     if not text.lstrip().startswith(("{", "[")):
         return {}
     try:
@@ -37,7 +38,7 @@ def details_in(text: str) -> dict[str, str]:
         return {}
     if isinstance(found, list) and all(isinstance(pair, dict) for pair in found):
         found = {pair.get("key"): pair.get("value") for pair in found}
-    return {str(k): str(v) for k, v in found.items() if v} if isinstance(found, dict) else {}
+    return {str(k).removeprefix("x_"): str(v) for k, v in found.items() if v} if isinstance(found, dict) else {}
 
 
 def licensed_image(details: Mapping[str, str]) -> str:
