@@ -25,6 +25,7 @@ NEIGHBOURS = 2
 DEAREST_VCPU = Decimal("1.5")
 CHEAPEST_SHARE = Decimal("0.05")
 SAME_PRICE = Decimal("0.005")  # ours: prices that differ by less are one price, rounded
+DERIVED = "derived prices are in use"
 _EMPTY = PriceBook({}, {})
 
 Group = tuple[object, ...]
@@ -211,3 +212,8 @@ def _strangers(sound: Mapping[OfferKey, Offer], known: PriceBook) -> Iterator[Of
             continue
         if (key.provider, key.instance_type.partition(".")[0].partition("-")[0]) in families:
             yield offer
+
+
+def derived_in_use(options: Iterable[str]) -> str:
+    """That prices of some options are derived, not published."""
+    return f"{DERIVED} ({', '.join(sorted(set(options)))}): see 'hcloud explain' before buying"

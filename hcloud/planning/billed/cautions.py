@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
 
+from hcloud.catalog.checks import DERIVED, derived_in_use
 from hcloud.model.bill import Bill
 from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.plans.bill_plan import KindPlan
 from hcloud.planning.billed.spread import HOURS_PER_DAY
 from hcloud.units import counted, format_money
-
-_DERIVED = "derived prices are in use"
 
 
 def old(bill: Bill, missing_days: int, now: datetime, old_from: timedelta) -> Iterator[str]:
@@ -31,14 +30,9 @@ def of_prices(plans: Sequence[KindPlan]) -> Iterator[str]:
     told = [w for p in plans if p.plan for w in p.plan.warnings]
     oldest = {w for w in told if w.startswith("the oldest price")}
     yield from sorted(oldest, key=lambda w: (-len(w), w))[:1]
-    derived = [w.partition("(")[2].partition(")")[0].split(", ") for w in told if w.startswith(_DERIVED)]
+    derived = [w.partition("(")[2].partition(")")[0].split(", ") for w in told if w.startswith(DERIVED)]
     if derived:
         yield derived_in_use(name for names in derived for name in names)
-
-
-def derived_in_use(options: Iterable[str]) -> str:
-    """That prices of some options are derived, not published."""
-    return f"{_DERIVED} ({', '.join(sorted(set(options)))}): see 'hcloud explain' before buying"
 
 
 def by_hand(plans: Sequence[KindPlan]) -> Iterator[str]:

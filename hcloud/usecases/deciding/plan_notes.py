@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hcloud.catalog.book import PriceBook
-from hcloud.catalog.checks import newer_hidden
+from hcloud.catalog.checks import derived_in_use, newer_hidden
 from hcloud.model.catalog import QuarantinedPrice, refresh_command
 from hcloud.model.plans.operation import Operation
 from hcloud.model.plans.plan import Assumption
 from hcloud.model.workload import Demand, Jobs, Workload, odd_times
-from hcloud.planning.billed.cautions import derived_in_use
 from hcloud.planning.decide import FleetDecision
 from hcloud.planning.fleets.candidates import UNPRICED, offers_compared
 from hcloud.planning.forecasting.fall import WORTH_A_WARNING, YEAR_BEFORE, end_of, ends_lower, filling_days

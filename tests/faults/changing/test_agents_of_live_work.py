@@ -41,6 +41,7 @@ class Crew:
 
     def __init__(self, crash: Callable[[], Callable[[str], None]], crashing: int) -> None:
         self.crash, self.crashing, self.begun = crash, crashing, 0
+        self.pids: set[int] = set()
 
     def start(self, session: ControlSession) -> AgentProcess:
         told, answered = os.pipe(), os.pipe()
@@ -55,8 +56,10 @@ class Crew:
             os._exit(0)
         os.close(told[0])
         os.close(answered[1])
+        self.pids.add(pid)
 
         def kill() -> None:
+            self.pids.discard(pid)
             os.kill(pid, signal.SIGKILL)
             os.waitpid(pid, 0)
             os.close(told[1])
@@ -67,10 +70,15 @@ class Crew:
     def of(self, session: ControlSession) -> Agents:
         return Agents(session, self.start, COUNT, TAKEOVER)
 
+    def settle(self) -> None:
+        """Until each has read all that it was told, or has ended: it sleeps then, however busy the machine is."""
+        while any(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "RD" for pid in self.pids):
+            time.sleep(0.001)
+
 
 def world_with(crew: Crew, path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
-    """More jobs than two servers hold at a time, some on several; a pass takes real time, so that processes can
-    answer."""
+    """More jobs than two servers hold at a time, some on several; a pass lasts until all processes have done what they
+    were told."""
     given = [job(f"j{n}", cores=2.0, seconds=20.0, submit=3.0 * (n // 4)) for n in range(SINGLE)]
     for name, count in PIECES.items():
         given += in_pieces(job(name, cores=2.0 * count, seconds=20.0, submit=3.0), count)
@@ -79,7 +87,7 @@ def world_with(crew: Crew, path: Path, monkeypatch: pytest.MonkeyPatch) -> World
     wait = world.engine.wait
 
     def waiting(seconds: float) -> None:
-        time.sleep(0.001)
+        crew.settle()
         wait(seconds)
 
     monkeypatch.setattr(world.engine, "wait", waiting)

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from hcloud.catalog.checks import derived_in_use
 from hcloud.catalog.shapes import family_of
 from hcloud.errors import DeniedError, UsageError
 from hcloud.model.bill import Bill, BilledCommitment, BilledUsage, CoveredUse, LineKind, LineSum, Service, UsageKind
@@ -25,7 +26,7 @@ from hcloud.model.holdings.live import Commitment, Scope
 from hcloud.model.plans.bill_plan import BillPlan, KindPlan
 from hcloud.model.plans.plan import MixLine
 from hcloud.planning.billed.beside import beside_kind
-from hcloud.planning.billed.cautions import derived_in_use, of_prices
+from hcloud.planning.billed.cautions import of_prices
 from hcloud.planning.billed.kinds import kinds_of
 from hcloud.planning.billed.spread import most_uneven
 from hcloud.planning.changes.slots import CloudRegion
