@@ -31,7 +31,7 @@ VERBS: Mapping[str, str] = {
     "state": "The state: list, show, pull, push, force-unlock",
     "profile": "What an application needs, tolerates and causes: run, show, list, compare, import",
     "classify": "What size, type and neighbours applications need, from few measurements",
-    "workload": "Traces and utilisation histories: show, validate, convert",
+    "workload": "Traces and utilisation histories: show, validate, convert, fetch",
     "pricing": "Offers and their prices: list, show, diff, verify, import, refresh",
     "strategy": "The provisioning strategies and where each of their numbers comes from",
     "placement": "How many servers of a large pool to sample for each job: size",

@@ -36,7 +36,7 @@ FETCHED = (
 EPILOG = f"Keys for --set: 'hcloud workload --help'. {WHERE}"
 
 app = Verb(
-    "Traces and utilisation histories: show, validate, convert",
+    "Traces and utilisation histories: show, validate, convert, fetch",
     epilog=f"Formats (recognised by content, else --format): {NAMES}.\n\n"
     f"Keys (--set KEY=VALUE, or workload.options in hcloud.yaml): {KEYS}.\n\n{WHERE}",
 )
