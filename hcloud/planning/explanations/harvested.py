@@ -189,7 +189,7 @@ def _reasons(found: HarvestedHours, made: FleetDecision, plain: FleetDecision) -
     if found.pays_from is not None and found.own_use is not None and found.idle_use is not None:
         held = found.own_use + found.idle_use < found.pays_from
         yield (
-            f"break-even {float(found.pays_from):.1%}: the last instance reserved saves {float(found.own_use):.1%} of"
+            f"break-even {found.pays_from:.1%}: the last instance reserved saves {float(found.own_use):.1%} of"
             f" what it would cost on demand by its own hours, and {float(found.idle_use):.1%} by batch in the idle"
             f" hours that it adds{_HELD if held else ''}"
         )

@@ -97,7 +97,7 @@ def _why_this_reserve(decision: FleetDecision) -> Iterator[str]:
     last = use[count - 1] if count <= len(use) else 0.0
     following = use[count] if count < len(use) else 0.0
     dearest = max((h.offer for h in holdings), key=lambda o: pays_throughout(candidate, o, decision.horizon_hours))
-    share = float(pays_throughout(candidate, dearest, decision.horizon_hours))
+    share = pays_throughout(candidate, dearest, decision.horizon_hours)
     unit = "" if len(decision.ladders[candidate.address]) == 1 else f"counted in {candidate.shape.name}, "
     unit = f"beside what is owned, {unit}" if any(o.hours_left for o in decision.owned) else unit
     if decision.forecast.idle is not None:
@@ -156,7 +156,7 @@ def _share_above(demand: Floats, level: float) -> float:
 def _why_nothing_reserved(decision: FleetDecision, candidate: Candidate) -> str:
     if not candidate.commitments:
         return f"{candidate.address} has no commitment among the allowed options, so everything stays on demand"
-    least = min(float(pays_above(candidate, o, decision.horizon_hours)) for o in candidate.commitments)
+    least = min(pays_above(candidate, o, decision.horizon_hours) for o in candidate.commitments)
     use = _use_of_levels(decision, candidate)
     busiest = use[0] if len(use) else 0.0
     if busiest > least:
@@ -292,7 +292,7 @@ def _alone(decision: FleetDecision, candidate: Candidate, offer: Offer, rival: F
     if not rival.holdings:
         spread, _ = decision.settings.least_savings
         free = fleet_of_one_offer(candidate, decision.forecast, offer, spread, 0.0)
-        never = f"never worth buying here: its break-even is {float(pays):.1%}"
+        never = f"never worth buying here: its break-even is {pays:.1%}"
         reason = next(LeftOut.between(rival, free).said(decision.settings.commit_min_saving), never)
         if not free.holdings and offer.term_hours > decision.horizon_hours:
             reason = _outlasts(decision, candidate, offer, 1)
@@ -332,7 +332,7 @@ def _in_addition(decision: FleetDecision, candidate: Candidate, offer: Offer, av
     """One instance under this offer beside what was bought."""
     wanted = cost_over(offer, decision.horizon_hours)
     used = float(avoided / (candidate.on_demand.hourly * decision.horizon_hours))
-    pays = float(pays_above(candidate, offer, decision.horizon_hours))
+    pays = pays_above(candidate, offer, decision.horizon_hours)
     reason = f"one more instance would replace on-demand use of {used:.1%} of the time; its break-even is {pays:.1%}"
     margin = wanted - avoided
     return _turned(decision, candidate, offer, _dearer(offer, reason, margin, wanted))

@@ -14,7 +14,7 @@ from hcloud.planning.purchases.answers import Holdings, MatchedPurchase, Planned
 from hcloud.planning.purchases.history import Recorded
 from hcloud.planning.purchases.leaving import WayOut
 from hcloud.planning.purchases.reconciled import sentences
-from hcloud.units import cents, format_money, plain
+from hcloud.units import cents, format_money, percent, plain
 from hcloud.views.console import Terminal
 from hcloud.views.deciding.plan import beside, said_of_risk
 from hcloud.views.deciding.plan_tables import SHORT
@@ -45,7 +45,7 @@ def _needs_table(needs: Sequence[CommitmentNeed]) -> Figures:
             _quantity(n, n.missing),
             format_money(n.upfront),
             format_money(n.expected),
-            "" if n.wanted.break_even is None else f"{float(n.wanted.break_even):.1%}",
+            percent(n.wanted.break_even, none=""),
         )
         for n in needs
     ]

@@ -382,7 +382,7 @@ def _explain_line(line: MixLine) -> list[Table | Text]:
     bought = _in_all(line)
     said = [f"price of {line.price_day}, " + (f"derived: {line.derived}" if line.derived else "published")]
     if line.break_even is not None:
-        said.append(f"pays where an instance is in use more than {float(line.break_even):.1%} of the time")
+        said.append(f"pays where an instance is in use more than {line.break_even:.1%} of the time")
     return [Text.assemble((line.address, "bold"), "  ", bought), *map(point, said)]
 
 

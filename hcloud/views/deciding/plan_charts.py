@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from itertools import pairwise
 
 from hcloud.model.plans.held import begun_later, held_now
 from hcloud.model.plans.plan import OWNED, Lever, MixLine, Plan, reserved_vcpus
-from hcloud.units import HOURS_PER_YEAR, counted, format_money
+from hcloud.units import HOURS_PER_YEAR, counted, format_money, percent
 from hcloud.views.charts import axis_number, figure
 from hcloud.views.page.axes import Axis, Frame, area, axis, framed, key, stepped
 from hcloud.views.page.drawn import Drawn
@@ -91,8 +92,8 @@ def use_picture(plan: Plan) -> Drawn | None:
     line = max(held_now(plan.purchases), key=lambda m: m.vcpus, default=None)
     if line is None or line.break_even is None or not plan.workload.quantiles:
         return None
-    pays = float(line.break_even)
-    said = f"{_said_of_last(plan, line)} A commitment to {line.instance_type} has a break-even of {pays:.1%}."
+    pays = line.break_even
+    said = f"{_said_of_last(plan, line)} A commitment to {line.instance_type} has a break-even of {percent(pays)}."
     how = "The curve shows how much of the time each vCPU is in use; below the dashed line on demand is cheaper."
     how += " A reserve that saves too little of its cost is not bought above it, either (planning.commit_min_saving)."
     if _memory_fills_first(plan):
@@ -133,7 +134,7 @@ def _used_beyond(plan: Plan, vcpus: float) -> float:
     return min(sum(q > vcpus for q in quantiles) / (len(quantiles) - 1), 1.0)
 
 
-def _use(plan: Plan, pays: float, width: int) -> Canvas:
+def _use(plan: Plan, pays: Decimal, width: int) -> Canvas:
     canvas = Canvas(width, HEIGHTS[width])
     reserve, quantiles = reserved_vcpus(plan.mix), plan.workload.quantiles
     across = axis("vCPUs", (0.0, max(quantiles[-1], reserve) * 1.02), 7 if width == WIDE else 5, axis_number)
@@ -144,10 +145,10 @@ def _use(plan: Plan, pays: float, width: int) -> Canvas:
     edge = next((y for x, y in curve if x > reserve), 0.0)
     canvas.path([frame.at(*p) for p in (*inside, (reserve, edge), (reserve, 0.0), (0.0, 0.0))], "p-idle", closed=True)
     canvas.path([frame.at(*p) for p in curve], "p-line")
-    canvas.line(frame.at(0, pays), frame.at(across.high, pays), "p-limit")
+    canvas.line(frame.at(0, float(pays)), frame.at(across.high, float(pays)), "p-limit")
     canvas.line(frame.at(reserve, 0), frame.at(reserve, 1.05), "p-level")
     _beside(frame, reserve, f"reserved {reserve:,.0f}")
-    canvas.text((frame.right, frame.up(pays) - 6), f"break-even {pays:.1%}", "p-n p-halo", "end")
+    canvas.text((frame.right, frame.up(float(pays)) - 6), f"break-even {percent(pays)}", "p-n p-halo", "end")
     return canvas
 
 

@@ -11,7 +11,7 @@ from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.plans.held import HOURS_PER_DAY, NAMED_DAYS, begun_later, by_day, held_now, most_held, said_days
 from hcloud.model.plans.operation import Band, OperatingPoint, Operation
 from hcloud.model.plans.plan import Alternative, MixLine, Plan, Refusal
-from hcloud.units import HOURS_PER_MONTH, format_figure, format_hourly, format_money
+from hcloud.units import HOURS_PER_MONTH, format_figure, format_hourly, format_money, percent
 from hcloud.views.escaped import Written, csv_document
 from hcloud.views.tables import Figures
 
@@ -60,7 +60,7 @@ def _mix_rows(plan: Plan) -> Iterator[list[str]]:
             price_of(line),
             instances(line.count),
             "" if line.option.is_commitment else f"{line.peak:,}",
-            "" if line.break_even is None else f"{float(line.break_even):.1%}",
+            percent(line.break_even, none=""),
             format_hourly(line.hourly),
             format_figure(line.monthly),
             format_figure(line.upfront) if line.upfront else "",

@@ -19,6 +19,7 @@ from hcloud.views.deciding.plan import _demand, beside, markdown
 from hcloud.views.deciding.plan_charts import demand_picture, falls_picture, use_picture
 from hcloud.views.deciding.plan_charts_costs import cost_picture, front_picture, quality_pictures
 from hcloud.views.deciding.plan_page import pictures, plan_page
+from hcloud.views.deciding.plan_tables import mix_on_screen
 from hcloud.views.page.axes import Axis, framed, round_ticks
 from hcloud.views.page.bars import BarRow, Bars, bars
 from hcloud.views.page.drawn import Drawn, palettes, standalone
@@ -151,6 +152,16 @@ def test_the_curve_of_vcpus_tells_no_break_even_where_memory_decides(plan: Plan)
     told = [drawn.caption for drawn in map(use_picture, (plan, wide)) if drawn is not None]
     assert ["below the dashed line on demand is cheaper" in caption for caption in told] == [True, False]
     assert ["saves too little of its cost is not bought above it" in caption for caption in told] == [True, False]
+
+
+def test_a_break_even_is_rounded_alike_in_the_table_the_picture_and_the_reasons(plan: Plan) -> None:
+    """The float nearest to 0.6615 is a little less: pictures and tables said 66.1% beside sentences with 66.2%."""
+    mix = tuple(m if m.break_even is None else replace(m, break_even=Decimal("0.661500")) for m in plan.mix)
+    drawn = use_picture(exact := replace(plan, mix=mix))
+    assert drawn is not None
+    assert "break-even 66.2%" in labels(drawn)
+    assert "break-even of 66.2%" in drawn.alternative
+    assert {row[4] for row in mix_on_screen(exact).rows} == {"66.2%", ""}
 
 
 def test_without_quantiles_or_purchases_there_is_no_curve_of_use(plan: Plan) -> None:
