@@ -98,7 +98,9 @@ class MixLine:
     ``expires_hour`` is the hour at which what is owned ends, None where that is not before the horizon does, and
     ``expires`` the moment, None where it is not known and in plans of earlier versions.
     ``first_least`` and ``first_peak`` are the fewest and the most that are rented at once in the plan's first
-    weeks (``first_weeks`` of the plan); None of what is committed to, and in plans of earlier versions."""
+    weeks (``first_weeks`` of the plan); None of what is committed to, and in plans of earlier versions.
+    ``licences`` is what of ``total`` is licences that are billed by use of the machines: a commitment costs the rest.
+    None where there are none, or the prices that were planned with hold them."""
 
     address: str
     provider: Provider
@@ -123,6 +125,12 @@ class MixLine:
     first_least: int | None = None
     first_peak: int | None = None
     expires: datetime | None = None
+    licences: Decimal | None = None
+
+    @property
+    def without_licences(self) -> Decimal:
+        """The part of its dollars that is paid for the machines."""
+        return 1 - self.licences / self.total if self.licences and self.total else Decimal(1)
 
     @property
     def special(self) -> str:

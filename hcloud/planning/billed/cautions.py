@@ -37,15 +37,11 @@ def of_prices(plans: Sequence[KindPlan]) -> Iterator[str]:
 
 def by_hand(plans: Sequence[KindPlan]) -> Iterator[str]:
     """That ``commit`` does not buy some of it."""
-    lines = [
-        (one, line)
-        for one in plans
-        for line in one.purchases
-        if CLOUDS[line.provider].is_by_hand(line.option, line.special)
-    ]
+    bought = [line for one in plans for line in one.purchases]
+    lines = [line for line in bought if CLOUDS[line.provider].is_by_hand(line.option, line.special)]
     if lines:
-        dollars = format_money(sum((one.without_licence(line, line.total) for one, line in lines), Decimal(0)))
-        what = ", ".join(sorted({line.option.several_of(line.special) for _, line in lines}))
+        dollars = format_money(sum((line.total * line.without_licences for line in lines), Decimal(0)))
+        what = ", ".join(sorted({line.option.several_of(line.special) for line in lines}))
         yield (
             f"'hcloud commit' does not buy {what} ({dollars} over their terms): buy those in "
             "the cloud's console, or plan without them (markets.options)"

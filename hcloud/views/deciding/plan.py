@@ -225,16 +225,26 @@ def _spread_out(plan: Plan) -> list[str]:
         return []
     by_hand = [line for line in plan.purchases if CLOUDS[line.provider].is_by_hand(line.option, line.special)]
     bought = [line for line in plan.purchases if line not in by_hand]
-    now = sum((line.total for line in bought if not line.begins_later), Decimal(0))
-    coming = [(CLOUDS[line.provider].queues, line.total) for line in begun_later(bought)]
+    now = _paid(line for line in bought if not line.begins_later)
+    coming = [(CLOUDS[line.provider].queues, _paid([line])) for line in begun_later(bought)]
     queued, later = (sum((dollars for queues, dollars in coming if queues is can), Decimal(0)) for can in (True, False))
-    less = " less the licences in it" if any(CLOUDS[m.provider].has_licence(m.special) for m in bought) else ""
-    buys = f"; 'commit plan' buys {format_money(now)}{less}" if plan.purchases else ""
+    buys = f"; 'commit plan' buys {format_money(now)}{_less(bought)}" if plan.purchases else ""
     more = f", and with --later {format_money(queued)} more" if queued else ""
     more += f", and on later days {format_money(later)} more" if later else ""
     if by_hand:
-        more += f", and not {format_money(sum((m.total for m in by_hand), Decimal(0)))} of {_systems(by_hand)}"
+        more += f", and not {format_money(_paid(by_hand))}{_less(by_hand)} of {_systems(by_hand)}"
     return [f"reserved $/h is amortised{buys}{more}; apply and status show list prices"]
+
+
+def _paid(lines: Iterable[MixLine]) -> Decimal:
+    """Dollars of purchases, without licences that are told apart."""
+    return sum((line.total * line.without_licences for line in lines), Decimal(0))
+
+
+def _less(lines: Sequence[MixLine]) -> str:
+    """That the prices of purchases hold licences that are no part of them, where they do."""
+    held = any(line.licences is None and CLOUDS[line.provider].has_licence(line.special) for line in lines)
+    return " less the licences in it" if held else ""
 
 
 def _systems(by_hand: Sequence[MixLine]) -> str:

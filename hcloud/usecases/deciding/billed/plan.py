@@ -45,7 +45,7 @@ from hcloud.usecases.deciding.billed.basis import (
     with_bought,
     without_kind,
 )
-from hcloud.usecases.deciding.billed.licences import bought_shares, told_of_licences
+from hcloud.usecases.deciding.billed.licences import told_of_licences
 from hcloud.usecases.deciding.billed.together import (
     JointChoice,
     TogetherKinds,
@@ -145,7 +145,7 @@ def plan_kind(
         *_said(basis, use, basis.found.since(use)),
         *_told_of_held(basis),
         *_told_together(use, joint, held, is_bought=bool(several)),
-        *told_of_licences(made.plan, use.kind, basis.book, _held(basis, use)),
+        *told_of_licences(made.plan, use.kind),
     )
     bought = {kind: held.get(kind, of.optimum.fleet.holdings) for kind, of in compared.items()}
     beside = tuple(beside_kind(use.kind, basis.held, bought, basis.found.end, now))
@@ -197,8 +197,7 @@ def _kind_plan(basis: BillBasis, use: KindUse, now: datetime, beside: Beside) ->
     except (EvidenceError, UsageError) as error:
         return replace(made, why_not=str(error)), None
     plan = decided.plan
-    worst, shares = more_at_worst(bill, use, plan, since, basis.book), bought_shares(plan, basis.book)
-    return replace(made, plan=plan, more_at_worst=worst, bought_shares=shares), decided
+    return replace(made, plan=plan, more_at_worst=more_at_worst(bill, use, plan, since, basis.book)), decided
 
 
 def _described(kind: MachineKind) -> str:
