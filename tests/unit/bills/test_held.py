@@ -339,6 +339,21 @@ def test_what_a_reserved_instance_of_focus_leaves_idle_is_of_the_family_and_syst
     assert vcpus_of(shares) == {"m5.large": 20.0, "r5.large": 10.0}
 
 
+def test_what_idle_reservations_are_for_is_told_by_their_service_or_category(tmp_path: Path) -> None:
+    """A reserved machine that its description says is for a database was dropped; reservations of Azure for databases
+    that nobody used were told to be for machines."""
+    machine, database = (focus_hour("", 0, name, "0.5", "Unused") for name in ("ri-idle", "ri-db"))
+    rows = machine.replace("Compute Cloud,", "Compute Cloud,m5.large for our database,")
+    rows += database.replace("Elastic Compute Cloud,", "Relational Database Service,,")
+    columns = FOCUS_COLUMNS.replace("ServiceName", "ServiceName,ChargeDescription")
+    (tmp_path / "focus.csv").write_text(columns + rows)
+    vm = azure_day("", 240, "vm", "0.1", "UnusedReservation")
+    sql = azure_day("", 240, "sql", "0.1", "UnusedReservation").replace("Virtual Machines", "SQL Database")
+    (tmp_path / "azure.csv").write_text(AZURE_COLUMNS + vm + sql)
+    found = [[c.id for c in read_bill(tmp_path / name).commitments] for name in ("focus.csv", "azure.csv")]
+    assert found == [["ri-idle"], ["vm"]]
+
+
 def test_a_commitment_of_focus_with_nothing_but_unused_lines_was_not_used(tmp_path: Path) -> None:
     path = tmp_path / "focus.csv"
     rows = focus_hour("", 0, "ri-idle", "0.5", "Unused") + focus_hour("m5.large", 5, "", "0.5")

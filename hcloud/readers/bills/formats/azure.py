@@ -24,6 +24,8 @@ _IMAGES = (("windows", "windows"), ("redhat", "rhel"), ("red hat", "rhel"), ("rh
 _COMPUTE = frozenset(
     {_MACHINES, "virtual machines licenses", "cloud services", "container instances", "azure app service", "functions"}
 )
+_RESERVED = _COMPUTE | {""}
+"""Categories of what reservations leave idle that may cover machines; of others (databases) none does."""
 _METER_REGIONS = {
     "useast": "eastus", "useast2": "eastus2", "uswest": "westus", "uswest2": "westus2", "uswest3": "westus3",
     "uscentral": "centralus", "usnorthcentral": "northcentralus", "ussouthcentral": "southcentralus",
@@ -45,7 +47,8 @@ _EXCHANGE = "exchange"
 def _meaning(texts: Texts) -> BillLine:
     charge = texts["charge"].replace(" ", "").lower()
     if charge in ("unusedreservation", "unusedsavingsplan"):
-        return BillLine(LineKind.UNUSED, holding=_idle(texts), fee=_COST)
+        is_elsewhere = charge == "unusedreservation" and texts["category"].lower() not in _RESERVED
+        return BillLine(LineKind.UNUSED) if is_elsewhere else BillLine(LineKind.UNUSED, holding=_idle(texts), fee=_COST)
     if charge in ("refund", "roundingadjustment"):
         return BillLine(LineKind.CREDIT)
     if charge == "tax":

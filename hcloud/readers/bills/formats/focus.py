@@ -195,13 +195,20 @@ def _holding(texts: Texts, provider: Provider | None, *, covered: bool = False) 
     """The commitment that a line names; of covered use one without a name too, of the widest option if no other."""
     if provider is None or not (texts["commitment"] or covered):
         return None
-    if not covered and _OTHER_SERVICES.search(f"{texts['service']} {texts['description']}"):
+    if not covered and _is_of_other_services(texts, provider):
         return None
     said = f"{texts['commitment_type']} {texts['commitment_name']}".lower()
     option = next((option for word, option in CLOUDS[provider].seller.commitments if word in said), None)
     if option is None and covered:
         option = PurchaseOption.SAVINGS_PLAN
     return None if option is None else NamedCommitment(texts["commitment"], provider, option, os="", tenancy="")
+
+
+def _is_of_other_services(texts: Texts, provider: Provider) -> bool:
+    """Whether what was not used is for no compute; the description of a reserved machine may say what it is for."""
+    service = texts["service"]
+    said = service if CLOUDS[provider].seller.machines.search(service) else f"{service} {texts['description']}"
+    return bool(_OTHER_SERVICES.search(said))
 
 
 def _provider(name: str) -> Provider | None:
