@@ -121,7 +121,8 @@ class BillPlan:
     ``missing_days`` are those that the bill has nothing of, which ``hours`` does not count; ``accounts`` is how many
     use the machines that something is bought for, ``longer`` what a term beyond the horizon would save,
     ``unplanned_rented`` what is on demand of that among the unplanned which commitments cover in part,
-    ``longest_days`` how long the longest row is, ``not_proposed`` what would save too little."""
+    ``longest_days`` how long the longest row is, ``not_proposed`` what would save too little, ``licences`` dollars a
+    month of what the bill has of these in lines of their own, which ``paid`` does not hold."""
 
     tool_version: str
     generated_at: datetime
@@ -149,6 +150,7 @@ class BillPlan:
     unplanned_rented: Mapping[str, Decimal] = field(default_factory=dict)
     longest_days: int = 1
     not_proposed: tuple[str, ...] = ()
+    licences: Decimal = Decimal(0)
 
     @property
     def is_short(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
+from types import MappingProxyType
 
 from hcloud.catalog.checks import DERIVED, derived_in_use
 from hcloud.model.bill import Bill
@@ -48,10 +49,16 @@ def by_hand(plans: Sequence[KindPlan]) -> Iterator[str]:
         )
 
 
-def told_apart(plans: Sequence[KindPlan], differs: Decimal) -> Iterator[str]:
-    """Where the bill's own on-demand prices are not those of the price book, by more than the share ``differs``."""
+def told_apart(
+    plans: Sequence[KindPlan], differs: Decimal, bare: Mapping[str, Decimal | None] = MappingProxyType({})
+) -> Iterator[str]:
+    """Where the bill's own on-demand prices are not those of the price book, by more than the share ``differs``: nor
+    those that are ``bare`` of the licences of what is covered, which a bill may have in lines of their own."""
     for one in plans:
-        if one.at_list and one.at_book is not None and abs(one.at_book / one.at_list - 1) > differs:
+        if not one.at_list or one.at_book is None:
+            continue
+        nearest = min(max(one.at_list, bare.get(one.name) or one.at_book), one.at_book)
+        if abs(nearest / one.at_list - 1) > differs:
             yield (
                 f"{one.name}: {format_money(one.at_list)}/month on demand by the bill, {format_money(one.at_book)} by "
                 "the price book: its prices changed or are negotiated; bring yours with 'hcloud pricing import' or an "

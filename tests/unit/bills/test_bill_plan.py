@@ -32,6 +32,7 @@ from hcloud.planning.billed.spread import most_uneven
 from hcloud.planning.changes.slots import CloudRegion
 from hcloud.planning.fleets.allowed_cover import allowed_cover
 from hcloud.planning.fleets.candidates import allowed_shapes
+from hcloud.readers.bills.reading import read_bill
 from hcloud.readers.configuration.config import Loaded, MarketSection, load_config
 from hcloud.readers.configuration.owned_section import OwnedSection
 from hcloud.readers.prices.shipped.bundled import load_bundled
@@ -851,6 +852,33 @@ def test_licences_that_no_commitment_covers_are_in_no_figure_of_what_it_is_worth
         assert float(fall.all_on_demand) / 12 == pytest.approx(monthly(0, part), rel=3e-3)
         unused = float(np.maximum(count - run * part, 0).mean()) * reserved * 8760
         assert float(fall.unused_commitment) == pytest.approx(unused, rel=0.02)
+
+
+def test_licences_in_lines_of_their_own_are_told_beside_what_the_bill_has_of_machines(tmp_path: Path) -> None:
+    """Eight D4s of Windows under a reservation, whose licences stand apart: 'no purchase' was above what the bill has
+    without a word, and its prices were told to be negotiated."""
+    listed, dear, reserved = Decimal("0.192"), Decimal("0.376"), Decimal("0.1133")
+    info = '"{""ServiceType"":""Standard_D4s_v5"",""ImageType"":""Windows Server""}"'
+    rows = [
+        "Date,SubscriptionId,MeterCategory,AdditionalInfo,ResourceLocation,UnitOfMeasure,PricingModel,ChargeType,"
+        "ReservationId,CostInBillingCurrency,PayGPrice,Quantity"
+    ]
+    for day in range(61):
+        date, place = f"{datetime(2026, 9, 20) + timedelta(days=day):%m/%d/%Y}", "eastus,1 Hour"
+        at = f"{date},s,Virtual Machines,{info},{place}"
+        rows += [
+            f"{at},OnDemand,Usage,,{dear * 144},{dear},144",
+            f"{at},Reservation,Usage,r,{reserved * 192},{listed},192",
+        ]
+        rows.append(f"{date},s,Virtual Machines Licenses,,{place},OnDemand,Usage,,{(dear - listed) * 192},,192")
+    (tmp_path / "azure.csv").write_text("\n".join(rows))
+    of_bill = read_bill(tmp_path / "azure.csv")
+    assert of_bill.lines[LineKind.LICENCE] == LineSum(61, (dear - listed) * 192 * 61)
+    made = planned(of_bill)
+    assert float(made.now) == pytest.approx(float(made.paid + made.licences), rel=1e-3)
+    assert not any("by the price book" in text for text in made.warnings), made.warnings
+    apart = f"${made.paid:,.0f}/month by the bill and ${made.licences:,.0f} of licences beside them"
+    assert apart in bill_markdown(made)
 
 
 def test_what_is_owned_of_a_kind_with_a_licence_is_counted_with_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -418,6 +418,11 @@ def test_machines_of_azure_are_known_by_details_of_its_own(tmp_path: Path) -> No
     path.write_text(FOCUS_COLUMNS.replace("\n", ",SkuPriceDetails\n") + row)
     (used,) = read_bill(path).usage
     assert (used.kind.instance_type, used.kind.os, float(used.hours.sum())) == ("Standard_D4s_v5", "windows", 2.0)
+    # their licences, where they stand in lines of their own, were as many machines more
+    with path.open("a") as bill:
+        bill.write(row.replace("Virtual Machines", "Virtual Machines Licenses").replace("0.376", "0.184"))
+    (used,), lines = (getattr(read_bill(path), name) for name in ("usage", "lines"))
+    assert (float(used.hours.sum()), lines[LineKind.LICENCE].rows) == (2.0, 1)
 
 
 def test_a_reservation_that_covered_several_series_is_of_none(tmp_path: Path) -> None:

@@ -15,15 +15,13 @@ from hcloud.catalog.shapes import family_of
 from hcloud.model.bill import LineKind, UsageKind
 from hcloud.model.catalog import Provider, PurchaseOption
 from hcloud.model.clouds.known import CLOUDS
-from hcloud.readers.bills.formats.words import details_in, hours_each, hours_in, licensed_image
+from hcloud.readers.bills.formats.words import LICENCES, details_in, hours_each, hours_in, licensed_image
 from hcloud.readers.bills.lines import BillFormat, BillLine, NamedCommitment, Stream, Texts
 from hcloud.readers.bills.money import AmountError, numbers_of, product
 
 _MACHINES = "virtual machines"
 _IMAGES = (("windows", "windows"), ("redhat", "rhel"), ("red hat", "rhel"), ("rhel", "rhel"), ("suse", "sles"))
-_COMPUTE = frozenset(
-    {_MACHINES, "virtual machines licenses", "cloud services", "container instances", "azure app service", "functions"}
-)
+_COMPUTE = frozenset({_MACHINES, LICENCES, "cloud services", "container instances", "azure app service", "functions"})
 _RESERVED = _COMPUTE | {""}
 """Categories of what reservations leave idle that may cover machines; of others (databases) none does."""
 _METER_REGIONS = {
@@ -82,6 +80,8 @@ def _usage(texts: Texts) -> BillLine:
         return BillLine(LineKind.OTHER_SERVICE)
     per, details = hours_each(texts["unit"]), details_in(texts["info"])  # a quantity is of use, not of priced blocks
     name = details.get("ServiceType", "")
+    if category == LICENCES:
+        return BillLine(LineKind.LICENCE)
     if category != _MACHINES or per is None:
         return BillLine(LineKind.OTHER_COMPUTE)
     if not CLOUDS[Provider.AZURE].names.pattern.fullmatch(name):
