@@ -425,6 +425,17 @@ def test_machines_of_azure_are_known_by_details_of_its_own(tmp_path: Path) -> No
     assert (float(used.hours.sum()), lines[LineKind.LICENCE].rows) == (2.0, 1)
 
 
+@pytest.mark.parametrize("name", ["plan", ""])
+def test_a_savings_plan_of_azure_is_of_no_series_whatever_it_covered(name: str, tmp_path: Path) -> None:
+    """Named by its benefit, or, where a bill leaves that out, by the pricing model of the line alone."""
+    row = azure_day("Standard_D4s_v5", 240, "is-here", "0.14").replace(",Reservation,", ",SavingsPlan,")
+    path = tmp_path / "azure.csv"
+    path.write_text(AZURE_COLUMNS.replace("ReservationId", "BenefitId") + row.replace("is-here", name))
+    (held,) = read_bill(path).commitments
+    assert (held.option, held.family, held.region) == (PurchaseOption.SAVINGS_PLAN, "", "")
+    assert list(held.covered or ()) == [used.kind for used in read_bill(path).usage]
+
+
 def test_a_reservation_that_covered_several_series_is_of_none(tmp_path: Path) -> None:
     path = tmp_path / "azure.csv"
     rows = azure_day("Standard_D4s_v5", 240, "res", "0.113") + azure_day("Standard_E4s_v5", 240, "res", "0.148")
