@@ -37,6 +37,7 @@ class LineKind(StrEnum):
     UPFRONT = "upfront fee of a commitment"
     UNUSED = "unused commitment"
     CAPACITY = "capacity reservation"
+    LICENCE = "licences beside machines"
     OTHER_COMPUTE = "other compute"
     OTHER_SERVICE = "other services"
     DISCOUNT = "discount"

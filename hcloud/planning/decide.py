@@ -17,13 +17,9 @@ from hcloud.model.catalog import Offer
 from hcloud.model.plans.plan import Refusal
 from hcloud.model.workload import Demand
 from hcloud.planning.fleets.apart import Leanest, not_held
-from hcloud.planning.fleets.candidates import Candidate, find_candidates
-from hcloud.planning.fleets.evaluate import (
-    Evaluation,
-    evaluate,
-    fill,
-)
-from hcloud.planning.fleets.fleet import Fleet, Holding, serve, vcpus_held
+from hcloud.planning.fleets.candidates import Candidate, find_candidates, of_machine_alone
+from hcloud.planning.fleets.evaluate import Evaluation, evaluate, fill
+from hcloud.planning.fleets.fleet import Fleet, Holding, hours_in_use, serve, vcpus_held
 from hcloud.planning.fleets.floor import NOTHING_LEFT_OUT, LeftOut
 from hcloud.planning.fleets.mix import Bound, lower_bound, mixed_reserve, useful_types
 from hcloud.planning.fleets.options import (
@@ -119,6 +115,12 @@ class FleetDecision:
         return (*(h.offer for h in self.machines.holdings), *(r.offer for r in rentals))
 
     @property
+    def licences(self) -> Decimal:
+        """Dollars of what is billed by use beside machines, whatever these run on."""
+        each = self.types[0].licence
+        return each * Decimal(repr(hours_in_use(self.demanded, self.types[0]))) if each else each
+
+    @property
     def horizon_hours(self) -> int:
         """The planning horizon in hours."""
         return self.forecast.hours
@@ -209,7 +211,7 @@ def compare(
     found = [find_candidates(book, m, settings.outlook.horizon_hours) for m in settings.markets]
     able, unable = meeting_all([c for kept, _ in found for c in kept], given.required)
     holding, narrow = holding_all(able, book, given.whole)
-    candidates = [_paced(c, settings) for c in holding]
+    candidates = [_paced(of_machine_alone(c, book) if demand.by_part else c, settings) for c in holding]
     if not candidates:
         why = {r.reason for _, refused in found for r in refused}
         raise EvidenceError(

@@ -35,7 +35,7 @@ def plan_document(plan: Plan) -> Mapping[str, object]:
     """The JSON document of a plan: money as decimal strings, times in UTC, keys in a fixed order."""
     document = cast("dict[str, object]", form_of(Plan).dump_python(plan, mode="json"))
     for line, known in zip(cast("list[dict[str, object]]", document["mix"]), plan.mix, strict=True):
-        for name in ("expires_hour", "first_least", "first_peak", "expires"):
+        for name in ("expires_hour", "first_least", "first_peak", "expires", "licences"):
             if getattr(known, name) is None:
                 del line[name]
     if plan.first_weeks == FIRST_WEEKS:

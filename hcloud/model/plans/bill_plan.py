@@ -27,8 +27,6 @@ class KindPlan:
     ``together`` is ``now``, what the plan saves (of other kinds too), and how many more vCPUs such commitments cover
     than in the lines of the plan, by all kinds together; the plan's own figures divide such commitments in fixed
     shares. Of a type with less than ``gib_per_vcpu``, which its machines have (small T types), several are one of them.
-    ``bought_shares`` says of purchases, by address, which part of their price is paid for them, where the rest is a
-    licence that is paid by use beside them.
     """
 
     name: str
@@ -46,7 +44,6 @@ class KindPlan:
     said: tuple[str, ...] = ()
     together: tuple[Decimal, Decimal, Decimal] | None = None
     gib_per_vcpu: Decimal = Decimal(0)
-    bought_shares: Mapping[str, Decimal] = field(default_factory=dict)
 
     @property
     def now(self) -> Decimal:
@@ -72,10 +69,6 @@ class KindPlan:
     def purchases(self) -> tuple[MixLine, ...]:
         """What it would buy."""
         return () if self.plan is None else self.plan.purchases
-
-    def without_licence(self, line: MixLine, dollars: Decimal) -> Decimal:
-        """The part of the dollars of a purchase that is paid for it."""
-        return dollars * self.bought_shares.get(line.address, Decimal(1))
 
     @property
     def upfront(self) -> Decimal:
@@ -128,7 +121,8 @@ class BillPlan:
     ``missing_days`` are those that the bill has nothing of, which ``hours`` does not count; ``accounts`` is how many
     use the machines that something is bought for, ``longer`` what a term beyond the horizon would save,
     ``unplanned_rented`` what is on demand of that among the unplanned which commitments cover in part,
-    ``longest_days`` how long the longest row is, ``not_proposed`` what would save too little."""
+    ``longest_days`` how long the longest row is, ``not_proposed`` what would save too little, ``licences`` dollars a
+    month of what the bill has of these in lines of their own, which ``paid`` does not hold."""
 
     tool_version: str
     generated_at: datetime
@@ -156,6 +150,7 @@ class BillPlan:
     unplanned_rented: Mapping[str, Decimal] = field(default_factory=dict)
     longest_days: int = 1
     not_proposed: tuple[str, ...] = ()
+    licences: Decimal = Decimal(0)
 
     @property
     def is_short(self) -> bool:
@@ -204,7 +199,7 @@ class BillPlan:
             WayToBuy(
                 *key,
                 kinds=len({kind.name for kind, _ in lines}),
-                hourly=sum((kind.without_licence(line, line.hourly) for kind, line in lines), Decimal(0)),
+                hourly=sum((line.hourly * line.without_licences for _, line in lines), Decimal(0)),
                 upfront=sum((line.upfront for line in held_now(line for _, line in lines)), Decimal(0)),
             )
             for key, lines in found.items()

@@ -96,9 +96,9 @@ class MixLine:
     """One part of the mix. ``count`` is instances (the mean of those running for on-demand and spot), ``hourly`` the
     effective dollars an hour of all of them averaged over the horizon, ``upfront`` the cash due when it is bought.
     ``expires_hour`` is the hour at which what is owned ends, None where that is not before the horizon does, and
-    ``expires`` the moment, None where it is not known and in plans of earlier versions.
-    ``first_least`` and ``first_peak`` are the fewest and the most that are rented at once in the plan's first
-    weeks (``first_weeks`` of the plan); None of what is committed to, and in plans of earlier versions."""
+    ``expires`` the moment; ``first_least`` and ``first_peak`` are the fewest and the most that are rented at once in
+    its first weeks (``first_weeks`` of the plan), None of what is committed to: all None in plans of earlier versions.
+    ``licences`` is what of ``total`` is billed by use: a commitment costs the rest. None where prices hold it."""
 
     address: str
     provider: Provider
@@ -123,6 +123,12 @@ class MixLine:
     first_least: int | None = None
     first_peak: int | None = None
     expires: datetime | None = None
+    licences: Decimal | None = None
+
+    @property
+    def without_licences(self) -> Decimal:
+        """The part of its dollars that is paid for the machines."""
+        return 1 - self.licences / self.total if self.licences and self.total else Decimal(1)
 
     @property
     def special(self) -> str:
@@ -132,9 +138,8 @@ class MixLine:
     @property
     def key(self) -> OfferKey:
         """The offer that it is of: its fields, and what its address says of system and tenancy."""
-        payment = self.payment if self.term_years else Payment.NONE
-        place = (self.provider, self.region, self.instance_type)
-        return OfferKey(*place, self.option, self.term_years, payment, *system_of(self.special))
+        of = (self.option, self.term_years, self.payment if self.term_years else Payment.NONE)
+        return OfferKey(self.provider, self.region, self.instance_type, *of, *system_of(self.special))
 
     @property
     def begins_later(self) -> bool:
@@ -161,7 +166,7 @@ class MixLine:
     @property
     def covers_nothing(self) -> bool:
         """Whether it is owned where the markets allow nothing that it covers: it is paid for, and serves no demand."""
-        return self.address.startswith(OWNED) and not self.vcpus and bool(self.count)
+        return self.is_owned and not self.vcpus and bool(self.count)
 
 
 @dataclass(frozen=True, slots=True)

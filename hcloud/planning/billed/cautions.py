@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
+from types import MappingProxyType
 
 from hcloud.catalog.checks import DERIVED, derived_in_use
 from hcloud.model.bill import Bill
@@ -37,25 +38,27 @@ def of_prices(plans: Sequence[KindPlan]) -> Iterator[str]:
 
 def by_hand(plans: Sequence[KindPlan]) -> Iterator[str]:
     """That ``commit`` does not buy some of it."""
-    lines = [
-        (one, line)
-        for one in plans
-        for line in one.purchases
-        if CLOUDS[line.provider].is_by_hand(line.option, line.special)
-    ]
+    bought = [line for one in plans for line in one.purchases]
+    lines = [line for line in bought if CLOUDS[line.provider].is_by_hand(line.option, line.special)]
     if lines:
-        dollars = format_money(sum((one.without_licence(line, line.total) for one, line in lines), Decimal(0)))
-        what = ", ".join(sorted({line.option.several_of(line.special) for _, line in lines}))
+        dollars = format_money(sum((line.total * line.without_licences for line in lines), Decimal(0)))
+        what = ", ".join(sorted({line.option.several_of(line.special) for line in lines}))
         yield (
             f"'hcloud commit' does not buy {what} ({dollars} over their terms): buy those in "
             "the cloud's console, or plan without them (markets.options)"
         )
 
 
-def told_apart(plans: Sequence[KindPlan], differs: Decimal) -> Iterator[str]:
-    """Where the bill's own on-demand prices are not those of the price book, by more than the share ``differs``."""
+def told_apart(
+    plans: Sequence[KindPlan], differs: Decimal, bare: Mapping[str, Decimal | None] = MappingProxyType({})
+) -> Iterator[str]:
+    """Where the bill's own on-demand prices are not those of the price book, by more than the share ``differs``: nor
+    those that are ``bare`` of the licences of what is covered, which a bill may have in lines of their own."""
     for one in plans:
-        if one.at_list and one.at_book is not None and abs(one.at_book / one.at_list - 1) > differs:
+        if not one.at_list or one.at_book is None:
+            continue
+        nearest = min(max(one.at_list, bare.get(one.name) or one.at_book), one.at_book)
+        if abs(nearest / one.at_list - 1) > differs:
             yield (
                 f"{one.name}: {format_money(one.at_list)}/month on demand by the bill, {format_money(one.at_book)} by "
                 "the price book: its prices changed or are negotiated; bring yours with 'hcloud pricing import' or an "

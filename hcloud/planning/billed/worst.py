@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hcloud.catalog.book import PriceBook
+from hcloud.catalog.cover.steps import bought_key
 from hcloud.model.bill import Bill, BilledCommitment, BilledUsage
-from hcloud.model.catalog import OfferKey, PurchaseOption
+from hcloud.model.catalog import OfferKey, Payment, PurchaseOption
 from hcloud.model.plans.held import held_at
 from hcloud.model.plans.plan import Plan
 from hcloud.planning.billed.kinds import KindUse
@@ -67,15 +68,12 @@ def _was_used_wholly(held: BilledCommitment, bill: Bill) -> bool:
 
 
 def _on_demand_rate(use: KindUse, plan: Plan, book: PriceBook) -> Decimal:
-    """Dollars an hour of a vCPU on demand, at the dearest of the types in the bill and of what the plan rents."""
+    """Dollars an hour of a vCPU on demand, without what is billed by use all the same, at the dearest of the types in
+    the bill and of what the plan rents."""
     sizes = {use.usual.name: use.usual.vcpus, **use.sizes}
-    place = (use.kind.provider, use.kind.region)
-    offers = {
-        name: book.offers.get(
-            OfferKey(*place, name, PurchaseOption.ON_DEMAND, os=use.kind.os, tenancy=use.kind.tenancy)
-        )
-        for name in sizes
-    }
+    place, special = (use.kind.provider, use.kind.region), (use.kind.os, use.kind.tenancy)
+    keys = {name: OfferKey(*place, name, PurchaseOption.ON_DEMAND, 0, Payment.NONE, *special) for name in sizes}
+    offers = {name: book.offers.get(bought_key(key)) for name, key in keys.items()}
     prices = [offer.hourly / sizes[name] for name, offer in offers.items() if offer is not None]
-    rented = [line.hourly / line.vcpus for line in plan.mix if not line.option.is_commitment and line.vcpus]
-    return max((*prices, *rented))
+    rentals = (line for line in plan.mix if not line.option.is_commitment and line.vcpus)
+    return max((*prices, *(line.hourly * line.without_licences / line.vcpus for line in rentals)))

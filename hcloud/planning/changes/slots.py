@@ -13,7 +13,7 @@ from hcloud.model.plans.held import begun_later, held_now, said_days
 from hcloud.model.plans.plan import MixLine, Plan
 from hcloud.units import counted, rate
 
-RESERVED, STANDING = "reserved", "standing"
+RESERVED, STANDING, LAUNCHED = "reserved", "standing", "linux"
 _OTHERS = re.compile(r"[^a-z0-9]+")
 
 
@@ -54,11 +54,13 @@ def left_out(plan: Plan, place: CloudRegion) -> tuple[MixLine, ...]:
 
 def left_to_others(plan: Plan, place: CloudRegion) -> Iterator[str]:
     """How many of a plan's machines are started by applying it, and who starts the others."""
-    here = [line for line in plan.mix if _is_here(line, place)]
+    here = [line for line in plan.mix if _is_started(line, place)]
     started = sum(slot.count for slot in slots_of(plan, place))
     rented = [line for line in held_now(here) if not line.option.is_commitment]
+    systems = sorted({line.key.os for line in plan.mix if _is_here(line, place)} - {LAUNCHED})
     if not any(line.peak - _always(line) for line in rented):
-        yield f"apply keeps all {counted(started, 'machine')} of the plan running"
+        if here or not systems:
+            yield f"apply keeps all {counted(started, 'machine')} of the plan running"
     else:
         first, most = (sum(_peaks(line)[at] - _always(line) for line in rented) for at in (0, 1))
         soon = f"{first:,} more in its first {counted(plan.first_weeks, 'week')} and up to " if most > first else ""
@@ -68,6 +70,11 @@ def left_to_others(plan: Plan, place: CloudRegion) -> Iterator[str]:
         )
     if later := begun_later(here):
         yield f"{counted(len(later), 'later purchase')} of the plan, on {said_days(later)}: plan again then"
+    if systems:
+        yield (
+            f"apply starts no machines of {' and '.join(systems)}: what is launched here is {LAUNCHED}; start those "
+            "yourself, 'hcloud commit plan' buys what the plan commits to for them"
+        )
     for there in sorted({f"{line.provider} {line.region}" for line in left_out(plan, place)}):
         yield f"the plan also has machines in {there}: apply them there, with a state of their own"
 
@@ -86,10 +93,15 @@ def _is_here(line: MixLine, place: CloudRegion) -> bool:
     return (line.provider, line.region) == (place.provider, place.region)
 
 
+def _is_started(line: MixLine, place: CloudRegion) -> bool:
+    """Whether applying the plan there starts machines of a line: at prices of the system that is launched."""
+    return _is_here(line, place) and line.key.os == LAUNCHED
+
+
 def _reserved(plan: Plan, place: CloudRegion) -> Iterator[Slot]:
     by_type: dict[str, list[MixLine]] = {}
     for line in held_now(plan.mix):
-        if line.option.is_commitment and _is_here(line, place):
+        if line.option.is_commitment and _is_started(line, place):
             by_type.setdefault(line.instance_type, []).append(line)
     for instance_type, lines in sorted(by_type.items()):
         held = sum((line.count for line in lines), Decimal(0))
@@ -101,7 +113,7 @@ def _reserved(plan: Plan, place: CloudRegion) -> Iterator[Slot]:
 
 def _standing(plan: Plan, place: CloudRegion) -> Iterator[Slot]:
     for line in plan.mix:
-        if line.option is PurchaseOption.ON_DEMAND and _is_here(line, place) and (count := _always(line)):
+        if line.option is PurchaseOption.ON_DEMAND and _is_started(line, place) and (count := _always(line)):
             address = f"{STANDING}-{slug(line.instance_type)}"
             hourly = line.hourly / line.count
             yield Slot(address, line.instance_type, (), count, hourly)

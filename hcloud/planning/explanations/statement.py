@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from decimal import Decimal
@@ -70,7 +70,7 @@ def state(decision: FleetDecision, around: Circumstances) -> Plan:
     """The plan of a decision. All money is rounded here and only here: rates to a millionth, sums to the cent."""
     hours = decision.horizon_hours
     sunk = sum((o.cost(hours) for o in decision.owned), Decimal(0))
-    beside = sunk + decision.spot.cost
+    beside = sunk + decision.spot.cost + decision.licences
     after_total = decision.machines.cost + beside
 
     def alternative(name: str, text: str, total: Decimal) -> Alternative:
@@ -79,7 +79,7 @@ def state(decision: FleetDecision, around: Circumstances) -> Plan:
             name, text, rate(per_hour), cents(per_hour * HOURS_PER_MONTH), cents(total), cents(total - after_total)
         )
 
-    rivals = tuple(alternative(r.name, r.description, r.fleet.cost + sunk) for r in decision.rivals)
+    rivals = tuple(alternative(r.name, r.description, r.fleet.cost + sunk + decision.licences) for r in decision.rivals)
     bound = Decimal(repr(decision.lower_bound)) + beside
     after = alternative(PLAN_NAME, decision.method, after_total)
     history, mix = _history(decision, around.demand), _mix(decision)
@@ -176,7 +176,24 @@ def _mix(decision: FleetDecision) -> tuple[MixLine, ...]:
     owned = [_owned_line(o, hours) for o in decision.owned if o.hours_left]
     held = [_held_line(h, of(h.offer), hours) for h in decision.machines.holdings]
     rentals = (*decision.machines.rentals, *decision.spot.rentals)
-    return (*owned, *held, *(_rented_line(r, of(r.offer).shape, hours) for r in rentals))
+    rented = [_rented_line(r, of(r.offer), hours) for r in rentals]
+    left = decision.licences - sum((line.licences or 0 for line in rented), Decimal(0))
+    return (*_sharing((*owned, *held), left, hours), *rented)
+
+
+def _sharing(lines: Sequence[MixLine], licences: Decimal, hours: int) -> Iterator[MixLine]:
+    """What is committed to with the licences of what runs on it, by vCPUs."""
+    weights = [line.vcpus * (min(line.ends_hour or hours, hours) - line.starts_hour) for line in lines]
+    whole = sum(weights, Decimal(0))
+    for line, weight in zip(lines, weights, strict=True):
+        yield _licensed(line, licences * weight / whole, hours) if licences > 0 and weight else line
+
+
+def _licensed(line: MixLine, licences: Decimal, hours: int) -> MixLine:
+    """A line with licences that are billed by use beside it."""
+    total, more = cents(line.total + cents(licences)), licences / hours
+    monthly = cents(line.monthly + more * HOURS_PER_MONTH)
+    return replace(line, hourly=rate(line.hourly + more), monthly=monthly, total=total, licences=cents(licences))
 
 
 def _owned_line(owned: Owned, hours: int) -> MixLine:
@@ -196,8 +213,9 @@ def _held_line(holding: Holding, candidate: Candidate, hours: int) -> MixLine:
     )
 
 
-def _rented_line(rental: PlannedRental, shape: InstanceType, hours: int) -> MixLine:
-    line = _line(rental.offer, shape, rental.hours / hours, rental.cost, hours)
+def _rented_line(rental: PlannedRental, candidate: Candidate, hours: int) -> MixLine:
+    line = _line(rental.offer, candidate.shape, rental.hours / hours, rental.cost, hours)
+    line = _licensed(line, candidate.licence * rental.hours, hours) if candidate.licence else line
     return replace(line, peak=rental.peak, first_least=rental.first_least, first_peak=rental.first_peak)
 
 
@@ -241,22 +259,25 @@ def _certificate(decision: FleetDecision) -> Certificate:
 def _what_ifs(decision: FleetDecision, sunk: Decimal) -> Iterable[WhatIf]:
     for fall in decision.falls:
         committed = fall.planned.commitments_cost
+        change = Decimal(repr(fall.change))
+        beside = sunk + decision.licences * (1 + change)
         yield WhatIf(
-            change=rate(Decimal(repr(fall.change))),
-            planned=cents(fall.planned.cost + fall.spot.cost + sunk),
-            all_on_demand=cents(fall.on_demand.cost + sunk),
-            best_in_hindsight=cents(fall.hindsight.cost + fall.spot.cost + sunk),
+            change=rate(change),
+            planned=cents(fall.planned.cost + fall.spot.cost + beside),
+            all_on_demand=cents(fall.on_demand.cost + beside),
+            best_in_hindsight=cents(fall.hindsight.cost + fall.spot.cost + beside),
             unused_commitment=cents(committed * Decimal(repr(fall.unused_share))),
         )
 
 
 def _risk(decision: FleetDecision, sunk: Decimal) -> Risk | None:
-    """Quantiles over the futures; spot capacity costs what its share of the demand in each of them does."""
+    """Quantiles over the futures; spot capacity and licences cost what their share of the demand in each of them
+    does."""
     found = decision.spread
     if found is None:
         return None
     column = found.at(decision.scale)
-    costs = found.costs[:, column] + float(decision.spot.cost) * found.demand
+    costs = found.costs[:, column] + float(decision.spot.cost + decision.licences) * found.demand
     low, middle, high = (cents(Decimal(repr(float(q))) + sunk) for q in np.quantile(costs, (0.1, 0.5, 0.9)))
     regret = cents(Decimal(repr(float(np.quantile(found.regrets[:, column], 0.9)))))
     less, more = (rate(Decimal(repr(float(q)))) for q in np.quantile(found.demand, (0.1, 0.9)))

@@ -7,9 +7,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from hcloud.catalog.book import PriceBook
+from hcloud.catalog.cover.steps import bought_key
 from hcloud.catalog.flexibility import covers_all_sizes
 from hcloud.model.catalog import InstanceType, Offer, OfferKey
 from hcloud.planning.fleets.candidates import allowed_shapes, other_gpus
+from hcloud.planning.fleets.owned import Owned
 from hcloud.planning.settings import Market, PlanSettings
 
 ONE_PRICE = 1.002  # ours: sizes whose prices by the vCPU differ by no more cost the same, but for rounding
@@ -40,6 +42,17 @@ def allowed_cover(key: OfferKey, book: PriceBook, settings: PlanSettings) -> All
         return replace(bought, elsewhere="no type that markets allow has a price under it")
     offer = _cheapest(others, bought.shape, book, settings)
     return AllowedCover(offer, book.instance_type(key.provider, offer.key.instance_type))
+
+
+def with_licence(owned: Owned, book: PriceBook, settings: PlanSettings, *, apart: bool) -> Owned:
+    """What is owned as machines of the system that it serves, where it covers no licence of that: with the licence in
+    its price, as plans of traces count what they buy, unless that is counted ``apart``."""
+    key, systems = owned.offer.key, {m.os for m in settings.markets if m.provider == owned.offer.key.provider}
+    keys = [replace(key, os=os) for os in sorted(systems) if key.os not in systems]
+    found = [book.offers[k] for k in keys if k in book.offers and bought_key(k) == key]
+    if not found or not owned.is_used:
+        return owned
+    return replace(owned, offer=replace(owned.offer, key=found[0].key) if apart else found[0])
 
 
 def _no_place(key: OfferKey, shape: InstanceType, markets: Sequence[Market]) -> str:
@@ -88,12 +101,12 @@ def _is_allowed(key: OfferKey, shape: InstanceType, markets: Sequence[Market]) -
     """Whether a plan may run the very type, where and as it was bought."""
     here = (m for m in markets if m.provider == key.provider and key.region in m.regions)
     able = (m for m in here if m.names(shape) and not (_why_not_used(key, shape, m) or other_gpus(shape, m)))
-    return any(_key(key, shape, key.region, m) == key for m in able)
+    return any(_key(key, shape, key.region, m) in (key, bought_key(key)) for m in able)
 
 
 def _key(key: OfferKey, shape: InstanceType, region: str, market: Market) -> OfferKey:
     """The offer of a type in a market at a commitment's terms."""
-    return replace(key, region=region, instance_type=shape.name, os=market.os, tenancy=market.tenancy)
+    return bought_key(replace(key, region=region, instance_type=shape.name, os=market.os, tenancy=market.tenancy))
 
 
 def _alike(key: OfferKey, family: str, book: PriceBook, markets: Sequence[Market]) -> Iterator[OfferKey]:

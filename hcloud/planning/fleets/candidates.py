@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from itertools import product
 
 from hcloud.catalog.book import PriceBook, absent
+from hcloud.catalog.cover.steps import bought_key
 from hcloud.catalog.flexibility import Preference, preference
 from hcloud.catalog.shapes import UNSTEADY
 from hcloud.errors import EvidenceError, UsageError
@@ -27,7 +28,8 @@ _ROUNDING = Decimal("0.000001")
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """One instance type in one region with every offer the plan may use for it; ``speed`` is how much work one of its
-    vCPUs does, where 1 is what demand was counted in."""
+    vCPUs does, where 1 is what demand was counted in; ``licence`` is dollars an hour that are billed for its use
+    beside its offers, under commitments too."""
 
     shape: InstanceType
     on_demand: Offer
@@ -35,6 +37,7 @@ class Candidate:
     spot: Offer | None
     sustained: SustainedUse | None
     speed: Decimal = Decimal(1)
+    licence: Decimal = Decimal(0)
 
     @property
     def capacity(self) -> tuple[Decimal, Decimal]:
@@ -75,6 +78,22 @@ def find_candidates(
         if market.families and place not in priced:
             raise first
     return tuple(kept), tuple(refused)
+
+
+def of_machine_alone(candidate: Candidate, book: PriceBook) -> Candidate:
+    """The candidate at prices without the licence of its system, with that beside, where no commitment covers it: it is
+    billed by use, whatever is committed to."""
+    listed = candidate.on_demand
+    alone = book.offers.get(bought_key(listed.key), listed)
+    if alone is listed:
+        return candidate
+    bare = {o.key: book.offers[bought_key(o.key)] for o in candidate.commitments if bought_key(o.key) in book.offers}
+    return replace(
+        candidate,
+        on_demand=replace(alone, key=listed.key),
+        commitments=tuple(replace(offer, key=key) for key, offer in bare.items()),
+        licence=listed.hourly - alone.hourly,
+    )
 
 
 def offers_compared(book: PriceBook, market: Market) -> Iterator[Offer]:

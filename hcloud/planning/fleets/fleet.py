@@ -92,6 +92,11 @@ def instances_needed(cores: Floats, memory: Floats, candidate: Candidate) -> Cou
     return np.ceil(_load(cores, memory, candidate) - SLACK).astype(np.int64)
 
 
+def hours_in_use(forecast: Forecast, candidate: Candidate) -> float:
+    """Hours of machines of one type that run for a forecast, parts as parts."""
+    return float(_load(forecast.cores, forecast.memory, candidate).sum()) * forecast.step_hours
+
+
 def _load(cores: Floats, memory: Floats, candidate: Candidate) -> Floats:
     vcpus, gib = map(float, candidate.capacity)
     load: Floats = np.maximum(np.maximum(cores / vcpus, memory / gib), 0.0)

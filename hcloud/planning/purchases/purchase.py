@@ -8,8 +8,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 
+from hcloud.catalog.flexibility import sizes_share
 from hcloud.catalog.shapes import family_of
-from hcloud.model.catalog import Provider, PurchaseOption, special_in
+from hcloud.model.catalog import Provider, PurchaseOption, special_in, system_of
+from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.holdings.live import Commitment, CommitmentOrder, CommitmentQuote, Scope
 from hcloud.model.holdings.purchase import CommitmentNeed, PurchaseItem, PurchasePlan, WantedCommitment, snapshot
 from hcloud.model.plans.plan import BesideKind, MixLine, Plan
@@ -219,10 +221,21 @@ def owned_in(plan: Plan, at: datetime, scope: Scope | None = None) -> Iterator[t
 
 def unplanned(plan: Plan, held: Iterable[Commitment], at: datetime) -> tuple[Commitment, ...]:
     """Commitments that stand and that the plan neither counted as owned nor asks for: made again with them as
-    ``owned``, it might ask for less. What it knows to cover nothing stays so."""
+    ``owned``, it might ask for less. What it knows to cover nothing stays so, and what it counts in another size than
+    it was bought in is known."""
     owned = (line for line in plan.mix if line.is_owned and not is_over(line, plan, at))
-    known = {*map(pool_of, owned), *map(pool_of, plan.beside), *map(pool_of, wanted_of(plan, at))}
-    return tuple(c for c in held if is_standing(c, at) and pool_of(c) not in known)
+    known = {*map(_of_any_size, owned), *map(_of_any_size, plan.beside), *map(pool_of, wanted_of(plan, at))}
+    return tuple(c for c in held if is_standing(c, at) and known.isdisjoint((pool_of(c), _of_any_size(c))))
+
+
+def _of_any_size(of: MixLine | BesideKind | Commitment) -> Pool:
+    """What it stands in for, all sizes of a family as one where they share it."""
+    seller = next((cloud.name for cloud in CLOUDS.values() if of.option in cloud.sold), None)
+    if of.option.is_spend_based or seller is None:
+        return pool_of(of)
+    family = family_of(seller, of.instance_type)
+    shared = sizes_share(seller, *system_of(of.special), family)
+    return ("family", f"{family}{of.option.bound_to(of.special)}") if shared else pool_of(of)
 
 
 def expiring(held: Iterable[Commitment], at: datetime) -> tuple[Commitment, ...]:

@@ -2,7 +2,8 @@
 
 The ``unitPrice`` of a reservation is for the whole term, whatever its unit of measure says; Azure lets it be paid by
 the month at the same total, so it is kept as an hourly price without upfront payment. A reservation covers the bare
-machine: Windows is charged on top of it, so its offer stands under ``linux``.
+machine: Windows is charged on top of it, so its offer stands under ``linux``, and that of ``windows`` is derived: to
+compare like with like, as in the bundled prices.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from hcloud.catalog.book import PriceBook
 from hcloud.catalog.intake import PriceIntake, PriceRow, PriceSource, number
 from hcloud.model.catalog import OfferKey, Provider, PurchaseOption
 from hcloud.readers.prices.json_text import elements, members, paged, word
+from hcloud.readers.prices.shipped.tables import LICENCE
 from hcloud.units import HOURS_PER_YEAR
 
 _TERMS = {"1 Year": 1, "3 Years": 3, "5 Years": 5}
@@ -27,7 +29,19 @@ def read_azure_retail(text: str, source: PriceSource) -> PriceBook:
     intake = PriceIntake(source)
     for address, item in paged(text, source.name, "Items"):
         _take_item(address, item, intake)
+    _derive_licensed(intake)
     return intake.book()
+
+
+def _derive_licensed(intake: PriceIntake) -> None:
+    """Take in commitments for Windows machines: those for the machine with the licence beside them."""
+    offers = intake.book().offers
+    for key, sold in [(k, o) for k, o in offers.items() if k.option.is_commitment]:
+        usual, wanted = (replace(key, option=PurchaseOption.ON_DEMAND, term_years=0), replace(key, os="windows"))
+        rented = [offers.get(replace(usual, os=os)) for os in ("linux", "windows")]
+        if wanted not in offers and None not in rented:
+            bare, licensed = (offer.hourly for offer in rented if offer is not None)
+            intake.price(PriceRow(str(wanted), wanted, sold.hourly + licensed - bare, derived=LICENCE))
 
 
 def _take_item(address: str, item: Mapping[str, object], intake: PriceIntake) -> None:

@@ -22,7 +22,7 @@ from hcloud.planning.explanations.advice import advice, larger_jobs
 from hcloud.planning.explanations.harvested import with_idle_hours, with_jobs_carried
 from hcloud.planning.explanations.renewals import renewal
 from hcloud.planning.explanations.statement import Circumstances, state
-from hcloud.planning.fleets.allowed_cover import AllowedCover, allowed_cover
+from hcloud.planning.fleets.allowed_cover import AllowedCover, allowed_cover, with_licence
 from hcloud.planning.fleets.fleet import Holding
 from hcloud.planning.fleets.gpu_jobs import GpuRules, for_markets
 from hcloud.planning.fleets.owned import Owned
@@ -110,6 +110,7 @@ def _basis(read: Workload, loaded: Loaded, now: datetime, known: Beside) -> Plan
     running = running_of(workload, settings.divisible, demand)
     settings = replace(settings, speeds=tuple(speeds_of(workload, book)))
     owned = held(settings)
+    owned = tuple(with_licence(one, book, settings, apart=demand.by_part) for one in owned)
     required = required_of(workload, demand)
     given = Given(
         running,

@@ -68,9 +68,10 @@ def _about(made: BillPlan) -> Iterator[str]:
         f"{format_span(made.hours * 3600)}, {step} · {format_money(made.total, 2)} in all"
     )
     if made.planned:
+        beside = f" and {format_money(made.licences)} of licences beside them" if made.licences else ""
         yield (
             f"planned: {counted(len(made.planned), 'kind of machine', 'kinds of machines')}, {format_money(made.paid)}"
-            "/month by the bill; below: dollars a month at today's prices, upfront due now"
+            f"/month by the bill{beside}; below: dollars a month at today's prices, upfront due now"
         )
 
 

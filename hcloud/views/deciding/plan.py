@@ -12,8 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hcloud.model.catalog import Payment
-from hcloud.model.clouds.known import CLOUDS
-from hcloud.model.plans.held import HOURS_PER_DAY, begun_later
+from hcloud.model.plans.held import HOURS_PER_DAY
 from hcloud.model.plans.plan import Alternative, MixLine, Plan, Refusal, Risk, WhatIf
 from hcloud.planning.fleets.history import glimpsed, said_of_history
 from hcloud.units import (
@@ -46,6 +45,7 @@ from hcloud.views.deciding.plan_tables import (
     instances,
     mix_on_screen,
     price_of,
+    spread_out,
     told_alternatives,
 )
 from hcloud.views.escaped import BLANK, Written, markdown_document, md
@@ -67,7 +67,7 @@ def show_plan(plan: Plan, terminal: Terminal, *, frontier: bool = False) -> None
         terminal.warn(warning)
     terminal.show(*_first_lines(plan), "", *_demand(plan, terminal.out.width), "")
     terminal.show(mix_on_screen(plan), "")
-    reasons = (*proof(plan), *plan.reasons, *derived_note(plan), *_spread_out(plan), *_if_less(plan))
+    reasons = (*proof(plan), *plan.reasons, *derived_note(plan), *spread_out(plan), *_if_less(plan))
     if plan.operation is None:
         terminal.show(_alternatives_table(plan), "")
         told = [*fleet_line(plan), *reasons, *_risk(plan), *_refused(plan)]
@@ -217,30 +217,6 @@ def beside(case: WhatIf) -> str:
     if share >= 0 and f"{share:.1%}" == "0.0%":
         return "no cheaper"
     return f"{abs(share):.1%} {'dearer' if share > 0 else 'cheaper'}"
-
-
-def _spread_out(plan: Plan) -> list[str]:
-    """Which dollars these are: commit, status and changes show others."""
-    if not any(line.option.is_commitment for line in plan.mix):
-        return []
-    by_hand = [line for line in plan.purchases if CLOUDS[line.provider].is_by_hand(line.option, line.special)]
-    bought = [line for line in plan.purchases if line not in by_hand]
-    now = sum((line.total for line in bought if not line.begins_later), Decimal(0))
-    coming = [(CLOUDS[line.provider].queues, line.total) for line in begun_later(bought)]
-    queued, later = (sum((dollars for queues, dollars in coming if queues is can), Decimal(0)) for can in (True, False))
-    less = " less the licences in it" if any(CLOUDS[m.provider].has_licence(m.special) for m in bought) else ""
-    buys = f"; 'commit plan' buys {format_money(now)}{less}" if plan.purchases else ""
-    more = f", and with --later {format_money(queued)} more" if queued else ""
-    more += f", and on later days {format_money(later)} more" if later else ""
-    if by_hand:
-        more += f", and not {format_money(sum((m.total for m in by_hand), Decimal(0)))} of {_systems(by_hand)}"
-    return [f"reserved $/h is amortised{buys}{more}; apply and status show list prices"]
-
-
-def _systems(by_hand: Sequence[MixLine]) -> str:
-    """What is bought in a cloud's console alone: ``reserved instances of windows (buy these in the console)``."""
-    of = sorted({m.option.several_of(m.special) for m in by_hand})
-    return f"{', '.join(of)} (buy these in the cloud's console)"
 
 
 def _risk(plan: Plan) -> list[str]:

@@ -1,8 +1,8 @@
-"""The tables of a plan's page: the mix, alternatives, simulated points, refusals and assumptions; the mix as CSV."""
+"""The tables of a plan's page and which dollars they hold: mix, alternatives, refusals, assumptions; mix as CSV."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from decimal import Decimal
 
@@ -234,3 +234,37 @@ def mix_csv(plan: Plan) -> Written:
     return csv_document(
         COLUMNS, [["" if (v := getattr(line, name)) is None else str(v) for name in COLUMNS] for line in plan.mix]
     )
+
+
+def spread_out(plan: Plan) -> list[str]:
+    """Which dollars these are: commit, status and changes show others."""
+    if not any(line.option.is_commitment for line in plan.mix):
+        return []
+    by_hand = [line for line in plan.purchases if CLOUDS[line.provider].is_by_hand(line.option, line.special)]
+    bought = [line for line in plan.purchases if line not in by_hand]
+    now = _paid(line for line in bought if not line.begins_later)
+    coming = [(CLOUDS[line.provider].queues, _paid([line])) for line in begun_later(bought)]
+    queued, later = (sum((dollars for queues, dollars in coming if queues is can), Decimal(0)) for can in (True, False))
+    buys = f"; 'commit plan' buys {format_money(now)}{_less(bought)}" if plan.purchases else ""
+    more = f", and with --later {format_money(queued)} more" if queued else ""
+    more += f", and on later days {format_money(later)} more" if later else ""
+    if by_hand:
+        more += f", and not {format_money(_paid(by_hand))}{_less(by_hand)} of {_systems(by_hand)}"
+    return [f"reserved $/h is amortised{buys}{more}; apply and status show list prices"]
+
+
+def _paid(lines: Iterable[MixLine]) -> Decimal:
+    """Dollars of purchases, without licences that are told apart."""
+    return sum((line.total * line.without_licences for line in lines), Decimal(0))
+
+
+def _less(lines: Sequence[MixLine]) -> str:
+    """That the prices of purchases hold licences that are no part of them, where they do."""
+    held = any(line.licences is None and CLOUDS[line.provider].has_licence(line.special) for line in lines)
+    return " less the licences in it" if held else ""
+
+
+def _systems(by_hand: Sequence[MixLine]) -> str:
+    """What is bought in a cloud's console alone: ``reserved instances of windows (buy these in the console)``."""
+    of = sorted({m.option.several_of(m.special) for m in by_hand})
+    return f"{', '.join(of)} (buy these in the cloud's console)"

@@ -12,7 +12,7 @@ import pytest
 
 from hcloud.errors import InputError
 from hcloud.readers.bills import twice
-from hcloud.readers.bills.reading import read_bill
+from hcloud.readers.bills.reading import rank, read_bill
 from hcloud.readers.workloads.identity import identity_hashes
 
 CASES = Path(__file__).parents[2] / "cases" / "bills"
@@ -52,6 +52,12 @@ def hours_of(folder: Path) -> tuple[list[float], dict[str, int]]:
     bill = read_bill(folder)
     total = sum((used.hours for used in bill.usage), start=0 * bill.usage[0].hours)
     return total.reshape(-1, 24).sum(axis=1).tolist(), dict(bill.said)
+
+
+def test_the_export_that_says_most_is_read_first() -> None:
+    names = ["AWS CUR 2.0", "AWS CUR legacy", "Azure cost details (EA)", "Google billing export (detailed)"]
+    names += ["Google billing export (standard)", *(f"FOCUS 1.{minor}" for minor in (3, 2, 1, 0))]
+    assert [rank(name) for name in names] == list(range(len(names)))
 
 
 def test_two_exports_of_an_account_are_its_use_once(tmp_path: Path) -> None:

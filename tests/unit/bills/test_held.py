@@ -339,6 +339,21 @@ def test_what_a_reserved_instance_of_focus_leaves_idle_is_of_the_family_and_syst
     assert vcpus_of(shares) == {"m5.large": 20.0, "r5.large": 10.0}
 
 
+def test_what_idle_reservations_are_for_is_told_by_their_service_or_category(tmp_path: Path) -> None:
+    """A reserved machine that its description says is for a database was dropped; reservations of Azure for databases
+    that nobody used were told to be for machines."""
+    machine, database = (focus_hour("", 0, name, "0.5", "Unused") for name in ("ri-idle", "ri-db"))
+    rows = machine.replace("Compute Cloud,", "Compute Cloud,m5.large for our database,")
+    rows += database.replace("Elastic Compute Cloud,", "Relational Database Service,,")
+    columns = FOCUS_COLUMNS.replace("ServiceName", "ServiceName,ChargeDescription")
+    (tmp_path / "focus.csv").write_text(columns + rows)
+    vm = azure_day("", 240, "vm", "0.1", "UnusedReservation")
+    sql = azure_day("", 240, "sql", "0.1", "UnusedReservation").replace("Virtual Machines", "SQL Database")
+    (tmp_path / "azure.csv").write_text(AZURE_COLUMNS + vm + sql)
+    found = [[c.id for c in read_bill(tmp_path / name).commitments] for name in ("focus.csv", "azure.csv")]
+    assert found == [["ri-idle"], ["vm"]]
+
+
 def test_a_commitment_of_focus_with_nothing_but_unused_lines_was_not_used(tmp_path: Path) -> None:
     path = tmp_path / "focus.csv"
     rows = focus_hour("", 0, "ri-idle", "0.5", "Unused") + focus_hour("m5.large", 5, "", "0.5")
@@ -403,6 +418,22 @@ def test_machines_of_azure_are_known_by_details_of_its_own(tmp_path: Path) -> No
     path.write_text(FOCUS_COLUMNS.replace("\n", ",SkuPriceDetails\n") + row)
     (used,) = read_bill(path).usage
     assert (used.kind.instance_type, used.kind.os, float(used.hours.sum())) == ("Standard_D4s_v5", "windows", 2.0)
+    # their licences, where they stand in lines of their own, were as many machines more
+    with path.open("a") as bill:
+        bill.write(row.replace("Virtual Machines", "Virtual Machines Licenses").replace("0.376", "0.184"))
+    (used,), lines = (getattr(read_bill(path), name) for name in ("usage", "lines"))
+    assert (float(used.hours.sum()), lines[LineKind.LICENCE].rows) == (2.0, 1)
+
+
+@pytest.mark.parametrize("name", ["plan", ""])
+def test_a_savings_plan_of_azure_is_of_no_series_whatever_it_covered(name: str, tmp_path: Path) -> None:
+    """Named by its benefit, or, where a bill leaves that out, by the pricing model of the line alone."""
+    row = azure_day("Standard_D4s_v5", 240, "is-here", "0.14").replace(",Reservation,", ",SavingsPlan,")
+    path = tmp_path / "azure.csv"
+    path.write_text(AZURE_COLUMNS.replace("ReservationId", "BenefitId") + row.replace("is-here", name))
+    (held,) = read_bill(path).commitments
+    assert (held.option, held.family, held.region) == (PurchaseOption.SAVINGS_PLAN, "", "")
+    assert list(held.covered or ()) == [used.kind for used in read_bill(path).usage]
 
 
 def test_a_reservation_that_covered_several_series_is_of_none(tmp_path: Path) -> None:

@@ -36,6 +36,7 @@ SHAPES = (
     InstanceType(Provider.AZURE, "Standard_D2s_v5", "Dsv5", Decimal(2), Decimal(8), Decimal(8)),
     InstanceType(Provider.AZURE, "Standard_D2as_v5", "Dasv5", Decimal(2), Decimal(8), Decimal(8)),
 )
+AMERICAN = "{provider: aws, regions: [us-east-1], families: [m5a]}"
 HOURLY = {"c7i": "0.04", "n2d": "0.025", "Dasv5": "0.025"}
 """By the vCPU, at every term; 0.05 for the others."""
 
@@ -167,17 +168,35 @@ def test_a_reserved_instance_of_one_size_covers_no_other_size() -> None:
     assert why_elsewhere(owned, windows) == why_elsewhere(key(OPTION.RESERVED), replace(HERE, vcpus=16)) == ""
 
 
-def _planned(tmp_path: Path, name: str, owned: str) -> Path:
+def _planned(tmp_path: Path, name: str, owned: str, market: str = AMERICAN) -> Path:
     (tmp_path / "steady.csv").write_text(
         "id,submit,duration,cores,memory,kind\na,0,2592000,6,24,service\n", encoding="utf-8"
     )
     config, out = tmp_path / f"{name}.yaml", tmp_path / f"{name}.json"
-    config.write_text(
-        "workload: {path: steady.csv}\nmarkets: [{provider: aws, regions: [us-east-1], families: [m5a]}]\n" + owned,
-        encoding="utf-8",
-    )
+    config.write_text(f"workload: {{path: steady.csv}}\nmarkets: [{market}]\n{owned}", encoding="utf-8")
     assert run(["-q", "plan", "-f", str(config), "--now", "2026-10-01", "--out", str(out)]) == 0
     return out
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("option", [OPTION.RESERVATION, OPTION.SAVINGS_PLAN])
+def test_what_is_owned_without_the_licence_of_what_it_serves_is_counted_with_it(
+    option: PurchaseOption, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Six vCPUs of Windows all year on what covers three machines of two: their licences were nobody's."""
+    offers, name = load_bundled(providers={Provider.AZURE}, regions={"eastus"}).offers, "Standard_D2s_v5"
+    rented, held = ((Provider.AZURE, "eastus", name, one) for one in (OPTION.ON_DEMAND, option))
+    linux, windows = (offers[OfferKey(*rented, os=os)].hourly for os in ("linux", "windows"))
+    price = offers[OfferKey(*held, 1, Payment.NONE)].effective_hourly
+    amount = f"dollars_per_hour: {3 * price}" if option.is_spend_based else "count: 3"
+    owned = (
+        f"owned:\n  - {{provider: azure, region: eastus, instance_type: {name}, option: {option}, term_years: 1,\n"
+        f"     payment: no-upfront, {amount}, expires: 2030-03-01}}\n"
+    )
+    market = "{provider: azure, regions: [eastus], families: [Dsv5], os: windows}"
+    plan = load_plan(_planned(tmp_path, "with", owned, market))
+    assert not plan.purchases
+    assert float(plan.after.hourly) == pytest.approx(float(3 * (price + windows - linux)), rel=1e-4)
 
 
 STRANGER = """owned:

@@ -25,7 +25,7 @@ from hcloud.planning.fleets.fleet import Fleet, Holding, instances_needed
 from hcloud.planning.fleets.sizes import stated, units_of
 from hcloud.planning.forecasting.demand import demand_of
 from hcloud.planning.forecasting.forecast import stretch
-from hcloud.planning.forecasting.packing import MachineSizes, RunningJobs, packed
+from hcloud.planning.forecasting.packing import LARGER, MachineSizes, RunningJobs, misfit, packed
 from hcloud.planning.settings import Divisible, Market, Outlook, PlanSettings
 from hcloud.readers.workloads.entry import read_workload
 from hcloud.store.plan_file import load_plan
@@ -174,6 +174,16 @@ def test_every_count_of_every_size_costs_as_much_or_more() -> None:
 def test_a_job_larger_than_every_size_is_an_error_with_its_name(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["plan", str(SHOP), "--provider", "aws", "--family", "m5a", "--vcpus", "4"]) == 9
     assert "job report-00-00 (8 vCPU, 24 GiB) fits no allowed machine" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("vcpus", "gib", "row"), [(16, 64, None), (8, 64, None), (16 + 1e-9, 1, None), (16.001, 1, 1), (1, 64.01, 1)]
+)
+def test_a_job_as_large_as_the_largest_size_fits_it(vcpus: float, gib: float, row: int | None) -> None:
+    found = jobs((0, 1, 2, 8), (0, 1, vcpus, gib))
+    assert misfit(found, MachineSizes((4.0, 16.0), 4.0, 0.0)) == row
+    looked_at = MachineSizes((4.0, 16.0, 16.0 * LARGER, 16.0 * LARGER**2), 4.0, 0.0).for_jobs(found).sizes
+    assert len(looked_at) == (3 if row is None else 4), "as large as that times what is larger"
 
 
 def test_whole_jobs_are_paid_for_with_their_gaps() -> None:

@@ -8,9 +8,10 @@ from decimal import Decimal
 import pytest
 from plan_figures import committed, plan, predicted, rented
 
+from hcloud.model.catalog import PurchaseOption
 from hcloud.model.plans.difference import Mark, PlanDifference
-from hcloud.model.plans.figures import PlanFigures, PlanInput
-from hcloud.planning.explanations.plan_diff import difference_of
+from hcloud.model.plans.figures import PlanFigures, PlanInput, PlanPart
+from hcloud.planning.explanations.plan_diff import EffectsContext, OfferPair, difference_of, effects_of
 from hcloud.views.deciding.diff import effects as table_of_effects
 
 
@@ -138,3 +139,13 @@ def test_dollars_are_compared_as_simulated_only_where_both_plans_are() -> None:
     first = difference_of(None, plan(quality=predicted(0.9))).simulated_monthly
     assert first is not None
     assert (str(first.before), str(first.after)) == ("0", "7300")
+
+
+def test_effects_are_rounded_once_at_their_end() -> None:
+    """Prices that differ by less than a millionth are worth a cent of many machines."""
+    parts = [
+        PlanPart("a", "aws", "r", "m5.large", PurchaseOption.ON_DEMAND, Decimal(50_000), 1, Decimal(dollars))
+        for dollars in ("5000", "5000.02")
+    ]
+    found = effects_of(OfferPair(*parts), EffectsContext(Decimal(3), Decimal(3), same_horizon=True))
+    assert (found.prices, found.demand, found.decisions) == (Decimal("0.02"), Decimal(0), Decimal(0))

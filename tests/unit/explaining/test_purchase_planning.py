@@ -271,6 +271,28 @@ def test_what_ends_soon_and_what_the_plan_does_not_know_is_told() -> None:
     assert unplanned(plan(line(RI, "10")), [soon, strange], AT) == (strange,)
 
 
+@pytest.mark.parametrize(
+    ("option", "name", "special", "is_known"),
+    [
+        (PurchaseOption.RESERVATION, "Standard_D4s_v5", "", True),
+        (PurchaseOption.RESERVATION, "Standard_D4as_v5", "", False),
+        (RI, "m5.xlarge", "", True),
+        (RI, "m5.xlarge", "/windows", False),
+    ],
+)
+def test_what_the_plan_counts_in_another_size_is_no_stranger_to_it(
+    option: PurchaseOption, name: str, special: str, is_known: bool
+) -> None:
+    """Reservations for D4s were told to be added to owned beside the same in D2s. What is wanted in another size is
+    none of it."""
+    counted = "Standard_D2s_v5" if option is PurchaseOption.RESERVATION else "m5.large"
+    address = f"azure/eastus/{counted}/{option}{special}"
+    owned, wanted = (line(option, "8", address=a, instance_type=counted) for a in (f"{OWNED}{address}", address))
+    there = held(option, 4, instance_type=name, special=special)
+    assert unplanned(plan(owned), [there], AT) == (() if is_known else (there,))
+    assert unplanned(plan(wanted), [there], AT) == (there,)
+
+
 def test_what_the_plan_knows_to_cover_nothing_is_no_stranger_to_it() -> None:
     address, none = "owned/aws/us-east-1/c5.large/reserved-instance", Decimal(0)
     useless = line(RI, "4", address=address, instance_type="c5.large", vcpus=none, memory_gib=none)

@@ -103,6 +103,9 @@ def test_those_that_wait_before_a_job_need_servers_too(setup: Setup) -> None:
     alone = {t.what: t for t in turns(pool, now, 1000, Ahead(0, 0))}["reserved servers"]
     behind = {t.what: t for t in turns(pool, now, 1000, Ahead(8, 64_000))}["reserved servers"]
     assert behind.at > alone.at
+    cores, more = pool.reserved_cores, 3 * pool.large.cores
+    used = with_servers(pool, now, 3, Ahead(8, 64_000)).utilisation
+    assert used == pytest.approx((0.9 * cores + 64_000) / (cores + more))
     for found, ahead in ((alone, Ahead(0, 0)), (behind, Ahead(8, 64_000))):
         more = int(found.at - found.now)
         assert choose(setup.rules, with_servers(pool, now, more, ahead))[0] == codes.RESERVED

@@ -255,7 +255,15 @@ def test_azure_reservation_price_is_for_the_whole_term() -> None:
         "azure/eastus/Standard_Q4s_v5/savings-plan-3y-no-upfront": ("0.09", "0"),
         "azure/eastus/Standard_Q4s_v5/reservation-1y-no-upfront": ("0.12", "0"),
         "azure/eastus/Standard_Q4s_v5/reservation-3y-no-upfront": ("0.08", "0"),
+        "azure/eastus/Standard_Q4s_v5/savings-plan-1y-no-upfront/windows": ("0.318", "0"),
+        "azure/eastus/Standard_Q4s_v5/savings-plan-3y-no-upfront/windows": ("0.27", "0"),
+        "azure/eastus/Standard_Q4s_v5/reservation-1y-no-upfront/windows": ("0.3", "0"),
+        "azure/eastus/Standard_Q4s_v5/reservation-3y-no-upfront/windows": ("0.26", "0"),
     }
+    assert all(
+        bool(one.origin.derived) is (key.os == "windows" and key.option.is_commitment)
+        for key, one in book.offers.items()
+    )
     assert list(reasons(book)) == ["page 1, Items[7]"]
     assert "EUR" in reasons(book)["page 1, Items[7]"]
 

@@ -139,7 +139,7 @@ def test_azure_follows_its_pages() -> None:
         assert len(server.seen) == 2
         assert "armRegionName+eq+%27eastus%27" in server.seen[0]
         assert "currencyCode=USD" in server.seen[0]
-    assert len(intake.sources[0].book.offers) == 7
+    assert len(intake.sources[0].book.offers) == 11
 
 
 def test_google_sends_its_key_in_a_header_and_follows_tokens(monkeypatch: pytest.MonkeyPatch) -> None:

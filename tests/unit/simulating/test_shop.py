@@ -20,7 +20,7 @@ from hcloud.planning.forecasting.dividing import can_split, settled
 from hcloud.planning.settings import Divisible
 from hcloud.readers.prices.shipped.bundled import load_bundled
 from hcloud.readers.strategies import load_strategy
-from hcloud.sim.setup.fitting import Priced, Room, largest_whole, pieces, worth_reserving
+from hcloud.sim.setup.fitting import Priced, Room, held_by_some, largest_whole, pieces, worth_reserving
 from hcloud.sim.setup.shop import Shop, ShopChoice, fitting_shop, open_shop, shop_for, shop_of
 
 
@@ -64,6 +64,13 @@ def test_other_types_of_a_fleet_come_with_their_smaller_sizes_and_no_larger_ones
     shelves = PriceBook(made.types, made.offers, billing=load_bundled(providers={Provider.AWS}).billing)
     shop = shop_of(shelves, LARGE.on_demand, LARGE.commitments[0], SMALL_JOBS, ["r9.xlarge", "m9.4xlarge"])
     assert [t.shape.name for t in shop.types] == ["m9.large", "r9.large", "r9.xlarge", "m9.4xlarge"]
+
+
+def test_a_job_is_held_by_a_type_of_its_very_size_by_both_of_its_needs() -> None:
+    sizes = [(16.0, 64.0), (16.0, 64.1), (16.1, 1.0), (1.0, 128.0), (8.0, 129.0)]
+    whole = settled(jobs_of([(0.0, 3600.0, *size, 0) for size in sizes]), Divisible.NONE)
+    held = held_by_some([shape("n9.16", 16, 64), shape("n9.lean", 8, 128)], whole)
+    assert held.tolist() == [True, False, False, True, False]
 
 
 def test_no_less_than_a_whole_server_is_worth_reserving() -> None:

@@ -15,15 +15,15 @@ from hcloud.catalog.shapes import family_of
 from hcloud.model.bill import LineKind, UsageKind
 from hcloud.model.catalog import Provider, PurchaseOption
 from hcloud.model.clouds.known import CLOUDS
-from hcloud.readers.bills.formats.words import details_in, hours_each, hours_in, licensed_image
+from hcloud.readers.bills.formats.words import LICENCES, details_in, hours_each, hours_in, licensed_image
 from hcloud.readers.bills.lines import BillFormat, BillLine, NamedCommitment, Stream, Texts
 from hcloud.readers.bills.money import AmountError, numbers_of, product
 
 _MACHINES = "virtual machines"
 _IMAGES = (("windows", "windows"), ("redhat", "rhel"), ("red hat", "rhel"), ("rhel", "rhel"), ("suse", "sles"))
-_COMPUTE = frozenset(
-    {_MACHINES, "virtual machines licenses", "cloud services", "container instances", "azure app service", "functions"}
-)
+_COMPUTE = frozenset({_MACHINES, LICENCES, "cloud services", "container instances", "azure app service", "functions"})
+_RESERVED = _COMPUTE | {""}
+"""Categories of what reservations leave idle that may cover machines; of others (databases) none does."""
 _METER_REGIONS = {
     "useast": "eastus", "useast2": "eastus2", "uswest": "westus", "uswest2": "westus2", "uswest3": "westus3",
     "uscentral": "centralus", "usnorthcentral": "northcentralus", "ussouthcentral": "southcentralus",
@@ -45,7 +45,8 @@ _EXCHANGE = "exchange"
 def _meaning(texts: Texts) -> BillLine:
     charge = texts["charge"].replace(" ", "").lower()
     if charge in ("unusedreservation", "unusedsavingsplan"):
-        return BillLine(LineKind.UNUSED, holding=_idle(texts), fee=_COST)
+        is_elsewhere = charge == "unusedreservation" and texts["category"].lower() not in _RESERVED
+        return BillLine(LineKind.UNUSED) if is_elsewhere else BillLine(LineKind.UNUSED, holding=_idle(texts), fee=_COST)
     if charge in ("refund", "roundingadjustment"):
         return BillLine(LineKind.CREDIT)
     if charge == "tax":
@@ -79,6 +80,8 @@ def _usage(texts: Texts) -> BillLine:
         return BillLine(LineKind.OTHER_SERVICE)
     per, details = hours_each(texts["unit"]), details_in(texts["info"])  # a quantity is of use, not of priced blocks
     name = details.get("ServiceType", "")
+    if category == LICENCES:
+        return BillLine(LineKind.LICENCE)
     if category != _MACHINES or per is None:
         return BillLine(LineKind.OTHER_COMPUTE)
     if not CLOUDS[Provider.AZURE].names.pattern.fullmatch(name):

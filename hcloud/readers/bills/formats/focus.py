@@ -19,7 +19,7 @@ from hcloud.model.catalog import Provider, PurchaseOption
 from hcloud.model.clouds.known import CLOUDS
 from hcloud.readers.bills.formats.amazon import CAPACITY, Ran, ran
 from hcloud.readers.bills.formats.google import use_of_google
-from hcloud.readers.bills.formats.words import HOURS, details_in, hours_in, licensed_image
+from hcloud.readers.bills.formats.words import HOURS, LICENCES, details_in, hours_in, licensed_image
 from hcloud.readers.bills.lines import BillFormat, BillLine, NamedCommitment, Stream, Texts
 from hcloud.readers.bills.money import AmountError, numbers_of, product
 
@@ -132,7 +132,10 @@ def _as_google(texts: Texts) -> Texts:
 
 def _is_machine(texts: Texts, provider: Provider) -> bool:
     """Whether a line of hours is of machines, not of addresses, gateways or bandwidth that is sold by the hour."""
-    if texts["service_category"] != "Compute" or not CLOUDS[provider].seller.machines.search(texts["service"]):
+    service = texts["service"]
+    if texts["service_category"] != "Compute" or not CLOUDS[provider].seller.machines.search(service):
+        return False
+    if service.lower() == LICENCES:
         return False
     named = texts["machine"] or _AWS_MACHINE.search(texts["description"])
     return provider is not Provider.AWS or bool(named)
@@ -152,6 +155,8 @@ def _serverless(texts: Texts) -> BillLine | None:
 
 
 def _rest(texts: Texts) -> LineKind:
+    if texts["service"].lower() == LICENCES:
+        return LineKind.LICENCE
     return LineKind.OTHER_COMPUTE if texts["service_category"] == "Compute" else LineKind.OTHER_SERVICE
 
 
@@ -195,13 +200,20 @@ def _holding(texts: Texts, provider: Provider | None, *, covered: bool = False) 
     """The commitment that a line names; of covered use one without a name too, of the widest option if no other."""
     if provider is None or not (texts["commitment"] or covered):
         return None
-    if not covered and _OTHER_SERVICES.search(f"{texts['service']} {texts['description']}"):
+    if not covered and _is_of_other_services(texts, provider):
         return None
     said = f"{texts['commitment_type']} {texts['commitment_name']}".lower()
     option = next((option for word, option in CLOUDS[provider].seller.commitments if word in said), None)
     if option is None and covered:
         option = PurchaseOption.SAVINGS_PLAN
     return None if option is None else NamedCommitment(texts["commitment"], provider, option, os="", tenancy="")
+
+
+def _is_of_other_services(texts: Texts, provider: Provider) -> bool:
+    """Whether what was not used is for no compute; the description of a reserved machine may say what it is for."""
+    service = texts["service"]
+    said = service if CLOUDS[provider].seller.machines.search(service) else f"{service} {texts['description']}"
+    return bool(_OTHER_SERVICES.search(said))
 
 
 def _provider(name: str) -> Provider | None:

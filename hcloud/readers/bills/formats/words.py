@@ -10,6 +10,8 @@ from hcloud.model.json_text import parsed, written
 
 _UNIT = re.compile(r"(?i)(?P<many>\d[\d,]*)?\s*(?P<name>hours?|hrs?|seconds?|minutes?)(?:/\w+)?")
 HOURS = {"h": 1.0, "m": 1 / 60, "s": 1 / 3600}
+LICENCES = "virtual machines licenses"
+"""What Azure calls the licences of machines that commitments cover: these have none in their price."""
 
 
 def hours_in(unit: str) -> float | None:

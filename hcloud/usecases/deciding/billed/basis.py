@@ -181,13 +181,7 @@ def _bought_since(basis: BillBasis, use: KindUse) -> tuple[OwnedSection, ...]:
     others one with the type that it was bought for."""
     owned = [(section, _covered(section, basis)) for section in basis.loaded.config.owned]
     mine = (s for s, kinds in owned if max(kinds, key=lambda u: s.instance_type in u.sizes, default=None) is use)
-    return tuple(_counted(section, use.kind, basis.book) for section in mine)
-
-
-def _counted(section: OwnedSection, kind: MachineKind, book: PriceBook) -> OwnedSection:
-    """What is owned as the plan of a kind counts what it buys: with the licence of its system in the price."""
-    licensed = section.model_copy(update={"os": kind.os})
-    return licensed if licensed.key in book.offers and bought_key(licensed.key) == section.key else section
+    return tuple(section.model_copy(update={"os": bought_key(section.key).os}) for section in mine)
 
 
 def _covered(section: OwnedSection, basis: BillBasis) -> list[KindUse]:

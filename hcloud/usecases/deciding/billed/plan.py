@@ -11,8 +11,9 @@ from decimal import Decimal
 from pathlib import Path
 
 from hcloud import __version__
+from hcloud.catalog.cover.steps import bought_key
 from hcloud.errors import EvidenceError, UsageError
-from hcloud.model.bill import Bill
+from hcloud.model.bill import Bill, LineKind
 from hcloud.model.catalog import OfferKey, PurchaseOption
 from hcloud.model.plans.bill_plan import BillPlan, KindPlan
 from hcloud.planning.billed.beside import beside_kind
@@ -45,7 +46,7 @@ from hcloud.usecases.deciding.billed.basis import (
     with_bought,
     without_kind,
 )
-from hcloud.usecases.deciding.billed.licences import bought_shares, told_of_licences
+from hcloud.usecases.deciding.billed.licences import told_of_licences
 from hcloud.usecases.deciding.billed.together import (
     JointChoice,
     TogetherKinds,
@@ -145,7 +146,7 @@ def plan_kind(
         *_said(basis, use, basis.found.since(use)),
         *_told_of_held(basis),
         *_told_together(use, joint, held, is_bought=bool(several)),
-        *told_of_licences(made.plan, use.kind, basis.book, _held(basis, use)),
+        *told_of_licences(made.plan, use.kind),
     )
     bought = {kind: held.get(kind, of.optimum.fleet.holdings) for kind, of in compared.items()}
     beside = tuple(beside_kind(use.kind, basis.held, bought, basis.found.end, now))
@@ -197,8 +198,7 @@ def _kind_plan(basis: BillBasis, use: KindUse, now: datetime, beside: Beside) ->
     except (EvidenceError, UsageError) as error:
         return replace(made, why_not=str(error)), None
     plan = decided.plan
-    worst, shares = more_at_worst(bill, use, plan, since, basis.book), bought_shares(plan, basis.book)
-    return replace(made, plan=plan, more_at_worst=worst, bought_shares=shares), decided
+    return replace(made, plan=plan, more_at_worst=more_at_worst(bill, use, plan, since, basis.book)), decided
 
 
 def _described(kind: MachineKind) -> str:
@@ -257,6 +257,7 @@ def _summed(basis: BillBasis, plans: Sequence[KindPlan], left_out: LeftOut, now:
         rented,
         bill.longest_days,
         tuple(left_out.said(basis.loaded.config.settings().commit_min_saving, "at least ")),
+        _monthly(bill.lines[LineKind.LICENCE].cost, bill) if LineKind.LICENCE in bill.lines else Decimal(0),
     )
 
 
@@ -323,7 +324,7 @@ def _warnings(basis: BillBasis, plans: Sequence[KindPlan], now: datetime) -> Ite
     yield from of_prices(plans)
     yield from by_hand(plans)
     differs = Decimal(str(rule.differs))
-    yield from told_apart(plans, differs)
+    yield from told_apart(plans, differs, {use.kind.name: _at_book(basis, use, bare=True) for use in basis.kinds})
     yield from uncommitted(plans, differs, dict(_sustained(basis)))
 
 
@@ -353,8 +354,9 @@ def _told_of_held(basis: BillBasis) -> Iterator[str]:
         )
 
 
-def _at_book(basis: BillBasis, use: KindUse) -> Decimal | None:
-    """Dollars a month on demand of the very machines in the bill, at the prices of the price book."""
+def _at_book(basis: BillBasis, use: KindUse, *, bare: bool = False) -> Decimal | None:
+    """Dollars a month on demand of the very machines in the bill, at the prices of the price book; of covered ones
+    ``bare``, without licences that commitments do not cover."""
     total = Decimal(0)
     for used in use.usage:
         kind = used.kind
@@ -365,6 +367,9 @@ def _at_book(basis: BillBasis, use: KindUse) -> Decimal | None:
         if offer is None:
             return None
         total += offer.hourly * Decimal(float(used.hours.sum()))
+        if bare and (alone := basis.book.offers.get(bought_key(key))) is not None:
+            covered = sum(float(hours.sum()) for hours in used.covered.values())
+            total -= (offer.hourly - alone.hourly) * Decimal(covered)
     return _monthly(total, basis.bill)
 
 

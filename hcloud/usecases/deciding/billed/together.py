@@ -29,7 +29,7 @@ from hcloud.planning.billed.held import sold_at
 from hcloud.planning.billed.kinds import KindUse, MachineKind
 from hcloud.planning.decide import ComparedFleets
 from hcloud.planning.fleets.evaluate import fill
-from hcloud.planning.fleets.fleet import Holding
+from hcloud.planning.fleets.fleet import Holding, hours_in_use
 from hcloud.planning.fleets.floor import NOTHING_LEFT_OUT, LeftOut
 from hcloud.planning.fleets.owned import Owned, use_first
 from hcloud.planning.forecasting.forecast import stretch
@@ -37,7 +37,6 @@ from hcloud.planning.settings import PlanSettings
 from hcloud.readers.configuration.owned_section import OwnedSection
 from hcloud.units import HOURS_PER_MONTH, SECONDS_PER_HOUR, cents
 from hcloud.usecases.deciding.billed.basis import BillBasis
-from hcloud.usecases.deciding.billed.licences import without_licence
 from hcloud.usecases.deciding.plan import hours_left, planned_demand, spent_on
 from hcloud.usecases.progress import Progress, unheard
 
@@ -82,16 +81,10 @@ class TogetherKinds:
         found = [p for p in tried if p.holding.count]
         held = [*(p for p in found if p.rates is None), *self._divided(found)]
         by_kind = {
-            kind: tuple(self._quoted(p) for p in held if p.kind == number and p.holding.count)
+            kind: tuple(p.holding for p in held if p.kind == number and p.holding.count)
             for number, kind in enumerate(self.names)
         }
         return JointChoice(by_kind, left_out(self.estate, tried) if least else NOTHING_LEFT_OUT)
-
-    def _quoted(self, purchase: KindPurchase) -> Holding:
-        """What is held, as a plan of its kind alone counts it: with the licence of its system."""
-        holding = purchase.holding
-        key = replace(holding.offer.key, os=self.names[purchase.kind].os)
-        return replace(holding, offer=self.book.offers.get(key, holding.offer))
 
     def _divided(self, found: Sequence[KindPurchase]) -> Iterator[KindPurchase]:
         """What floats, bought for the kinds in proportion to what they use of it, in whole machines: the last, of the
@@ -130,11 +123,9 @@ class TogetherKinds:
     def _bound(self, number: int) -> float:
         """Dollars of what is held of a kind alone, and of licences that no commitment covers."""
         owned = (o for o in self.compared[number].asked.owned if not o.phases)
-        bound = (replace(o, offer=without_licence(o.offer, self.book)) for o in owned)
         optimum = self.compared[number].optimum
-        used = EstateKind.planned(optimum.types[0], optimum.option.demanded)
-        licence = (used.price - self.estate.kinds[number].price) * float(used.machines.sum()) * self.estate.step_hours
-        return float(sum((o.cost(self._hours) for o in bound), Decimal(0))) + licence
+        licences = float(optimum.types[0].licence) * hours_in_use(optimum.option.demanded, optimum.types[0])
+        return float(sum((o.cost(self._hours) for o in owned), Decimal(0))) + licences
 
     @property
     def _hours(self) -> int:
@@ -165,8 +156,7 @@ class TogetherKinds:
 
     def _floating(self, number: int) -> list[Offer]:
         """What covers several kinds and may be bought for a kind."""
-        sold = (without_licence(o, self.book) for o in self.compared[number].optimum.types[0].commitments)
-        return [o for o in sold if self._covers_several(o)]
+        return [o for o in self.compared[number].optimum.types[0].commitments if self._covers_several(o)]
 
     def _covers_several(self, offer: Offer) -> bool:
         """Whether what is bought may cover more than one kind: it floats, or is of a family with several systems."""
@@ -175,7 +165,6 @@ class TogetherKinds:
         return sum(_is_of_place(kind, term_of(offer)) for kind in self.estate.kinds) > 1
 
     def _purchase(self, number: int, holding: Holding) -> KindPurchase:
-        holding = replace(holding, offer=without_licence(holding.offer, self.book))
         key, optimum = holding.offer.key, self.compared[number].optimum
         types = {c.shape.name: c for c in optimum.types}
         machines = float(types[key.instance_type].capacity[0] / optimum.types[0].capacity[0])
@@ -197,7 +186,7 @@ def together(compared: Mapping[MachineKind, ComparedFleets], basis: BillBasis) -
     others = [use for use in (*basis.kinds, *basis.small) if use.kind not in compared]
     others = [use for use in others if any(use.kind in pool.rates for pool in pools)]
     settings, first = basis.loaded.config.settings(), fleets[0].optimum.option.demanded
-    kinds = [*(_planned(c, basis.book) for c in fleets), *(_other(use, basis, settings) for use in others)]
+    kinds = [*map(_planned, fleets), *(_other(use, basis, settings) for use in others)]
     steps = len(first)
     floating = _pools(pools, list(zip((*uses, *others), kinds, strict=True)), basis.book, (steps, first.step_seconds))
     estate = BilledEstate(tuple(kinds), tuple(floating), first.step_hours)
@@ -206,20 +195,17 @@ def together(compared: Mapping[MachineKind, ComparedFleets], basis: BillBasis) -
 
 
 def _share(uses: Sequence[KindUse], fleets: Sequence[ComparedFleets]) -> bool:
-    """Whether what is sold may cover several of the kinds, or covers one without its licence."""
+    """Whether what is sold may cover several of the kinds."""
     sold = {o.key.option for c in fleets for t in c.optimum.types for o in t.commitments}
     families = {(use.kind.provider, use.kind.region, use.kind.family) for use in uses}
-    keys = [c.optimum.types[0].on_demand.key for c in fleets]
-    if (len(fleets) > 1 and any(option.floats for option in sold)) or any(bought_key(key) != key for key in keys):
+    if len(fleets) > 1 and any(option.floats for option in sold):
         return True
     return len(families) < len(uses) and any(option.is_of_a_family for option in sold)
 
 
-def _planned(compared: ComparedFleets, book: PriceBook) -> EstateKind:
-    optimum = compared.optimum
-    bound, candidate = [o for o in compared.asked.owned if not o.phases], optimum.types[0]
-    candidate = replace(candidate, on_demand=without_licence(candidate.on_demand, book))
-    return EstateKind.planned(candidate, use_first(optimum.option.demanded, bound))
+def _planned(compared: ComparedFleets) -> EstateKind:
+    bound, optimum = [o for o in compared.asked.owned if not o.phases], compared.optimum
+    return EstateKind.planned(optimum.types[0], use_first(optimum.option.demanded, bound))
 
 
 class BoughtForKind(NamedTuple):
@@ -241,15 +227,14 @@ def bought_already(
             key = holding.offer.key
             if key.option is not section.option or holding.start_hour or not dollars:
                 continue
-            each = without_licence(holding.offer, book).effective_hourly
+            each = holding.offer.effective_hourly
             part = min(dollars, each * holding.count)
             dollars -= part
             left[number] = replace(holding, count=round((each * holding.count - part) / each))
             same = replace(key, term_years=section.term_years, payment=section.payment)
-            offer = book.offers.get(same, holding.offer)
-            count = part / without_licence(offer, book).effective_hourly
+            offer = book.offers.get(bought_key(same), holding.offer)
             shape = book.instance_type(key.provider, key.instance_type)
-            owned.append(Owned(offer, shape, count, hours_left(section, now), expires=expires))
+            owned.append(Owned(offer, shape, part / offer.effective_hourly, hours_left(section, now), expires=expires))
     return BoughtForKind(tuple(owned), tuple(holding for holding in left if holding.count))
 
 
@@ -258,7 +243,7 @@ def _other(use: KindUse, basis: BillBasis, settings: PlanSettings) -> EstateKind
     demanded = stretch(planned_demand(basis.found.demand(use), settings), settings.outlook)
     held = [o for o in basis.held.by_kind.get(use.kind, ()) if not o.phases]
     left, vcpus = use_first(demanded, held), float(use.usual.vcpus)
-    offer = basis.book.offers.get(on_demand_key(use))
+    offer = basis.book.offers.get(bought_key(on_demand_key(use)))
     price = use.list_rate * vcpus if offer is None else float(offer.hourly)
     return EstateKind(left.cores / vcpus, price)
 
@@ -309,7 +294,7 @@ def _sold(use: KindUse, kind: EstateKind, book: PriceBook, term: Term) -> Offer 
     if years is None:
         return None
     on_demand = on_demand_key(use) if kind.candidate is None else kind.candidate.on_demand.key
-    return sold_at(book.offers, replace(on_demand, option=option, term_years=years), payment)
+    return sold_at(book.offers, bought_key(replace(on_demand, option=option, term_years=years)), payment)
 
 
 def _machines_of(use: KindUse, kind: EstateKind) -> float:
@@ -326,7 +311,7 @@ def _rates_of_offer(offer: Offer, kinds: Sequence[EstateKind], book: PriceBook) 
     for number, kind in enumerate(kinds):
         if kind.candidate is None or not _is_of_place(kind, term_of(offer)):
             continue
-        key = replace(kind.candidate.on_demand.key, option=bought.option)
+        key = replace(bought_key(kind.candidate.on_demand.key), option=bought.option)
         key = replace(key, term_years=bought.term_years, payment=bought.payment)
         if key in book.offers:
             found[number] = float(book.offers[key].effective_hourly)
