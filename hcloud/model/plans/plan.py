@@ -36,8 +36,7 @@ class WorkloadSummary:
 
     ``profile`` is the mean of the vCPUs in equal parts of the trace, ``peaks`` the most in each of them, ``quantiles``
     the vCPUs that demand stays at or below 0 %, 1 %, ... 100 % of the time, ``window`` the part of the trace that all
-    this is of, ``machines`` how many measured machines it is the sum of (0: not measured by machine); plans of earlier
-    versions lack the latter four.
+    this is of, ``machines`` how many measured machines it is the sum of (0: not measured by machine).
     """
 
     name: str
@@ -96,9 +95,9 @@ class MixLine:
     """One part of the mix. ``count`` is instances (the mean of those running for on-demand and spot), ``hourly`` the
     effective dollars an hour of all of them averaged over the horizon, ``upfront`` the cash due when it is bought.
     ``expires_hour`` is the hour at which what is owned ends, None where that is not before the horizon does, and
-    ``expires`` the moment, None where it is not known and in plans of earlier versions.
+    ``expires`` the moment, None where it is not known.
     ``first_least`` and ``first_peak`` are the fewest and the most that are rented at once in the plan's first
-    weeks (``first_weeks`` of the plan); None of what is committed to, and in plans of earlier versions."""
+    weeks (``first_weeks`` of the plan); None of what is committed to."""
 
     address: str
     provider: Provider
@@ -333,7 +332,7 @@ class Plan:
     """Everything ``hcloud plan`` decides, with what it was decided from; ``operation`` only where strategies were
     simulated, ``changes`` only where it was made for a cloud, ``history`` only where a commitment is to be bought.
     ``flips`` are of the plan as a whole, ``harvest`` only where batch is to run in the idle hours of the reserve;
-    ``reserve`` is missing in earlier plans. ``first_weeks`` is ``planning.first_weeks``; a file says it where it is not
+    ``first_weeks`` is ``planning.first_weeks``; a file says it where it is not
     4. ``beside`` is what other kinds of machines have, only in the plan of one kind of a bill."""
 
     format_version: str
