@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from decimal import Decimal
 from enum import StrEnum
@@ -270,7 +270,7 @@ class WhatIf:
 @dataclass(frozen=True, slots=True)
 class Risk:
     """The spread over futures that draw days, level and growth of the demand: cost quantiles of the plan, the regret it
-    was sized at, and quantiles of the mean demand as multiples of the forecast's (None in earlier plans)."""
+    was sized at, and quantiles of the mean demand as multiples of the forecast's."""
 
     futures: int
     cost_p10: Decimal
@@ -278,8 +278,8 @@ class Risk:
     cost_p90: Decimal
     regret_p90: Decimal
     sized_at: float | None
-    demand_p10: Decimal | None = None
-    demand_p90: Decimal | None = None
+    demand_p10: Decimal
+    demand_p90: Decimal
 
 
 @dataclass(frozen=True, slots=True)
@@ -365,7 +365,7 @@ class Plan:
     flips: tuple[Flip, ...] = ()
     history: History | None = None
     harvest: HarvestedHours | None = None
-    reserve: ReserveUse | None = None
+    reserve: ReserveUse = field(kw_only=True)
     first_weeks: int = FIRST_WEEKS
     beside: tuple[BesideKind, ...] = ()
 
