@@ -19,9 +19,9 @@ from benchmarks.b21_placement import without_interference, world_of
 from benchmarks.queueing import quiet_cloud
 from hcloud.control.waiting import BUSY
 from hcloud.kept_kernels import kept_kernels
-from hcloud.policy.waiting.busy import FAMILIES
 from hcloud.sim.machine_code.compiled import SET, SIMULATE, compiled
 
+FAMILIES = ("normal", "log-normal", "gamma", "Weibull", "exponential")
 SAMPLES, SERVERS, TASKS = 40, 10_000, 100_000
 LOADS = (0.8, 0.95)
 WANTED_RATIO, WANTED_GAP, WANTED_REFIT, WANTED_EVENT = 20, 1e-3, 5e-3, 50e-6

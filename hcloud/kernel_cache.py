@@ -170,6 +170,11 @@ class KernelSet:
         return {f"{m}.{name}": f for m, module in self._loaded() for name, f in own_functions(module).items()}
 
     @cached_property
+    def named(self) -> dict[str, Any]:
+        """The same by their own names."""
+        return by_name(self.plain)
+
+    @cached_property
     def folder(self) -> Path:
         """Where they are kept: as long as kernels and compilers are the same, whatever else is new."""
         return folder(digest(self.plain.values()))
@@ -181,6 +186,11 @@ class KernelSet:
 
     def _loaded(self) -> Iterator[tuple[str, ModuleType]]:
         return ((name, importlib.import_module(f"hcloud.{name}")) for name in self.modules)
+
+
+def by_name(kernels: Mapping[str, Any]) -> dict[str, Any]:
+    """Kernels by their own names, without their modules."""
+    return {name.rpartition(".")[2]: kernel for name, kernel in kernels.items()}
 
 
 def own_functions(module: ModuleType) -> dict[str, FunctionType]:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from importlib import import_module
 
-from hcloud.fake.bill import BY_THE_MINUTE_AT_LEAST
+from hcloud.fake.bill import BY_THE_MINUTE_AT_LEAST, BY_THE_SECOND
 from hcloud.model.catalog import BillingRule, PurchaseOption
 from hcloud.model.clouds.known import CLOUDS
 
-LOCAL = "local"
+LOCAL, SUBSCRIPTION = "local", "00000000-0000-4000-8000-000000000001"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +55,65 @@ class Semantics:
         return replace(self, region=region, zones=zones)
 
 
+_FAULTS = ("throttled", "no-capacity", "quota", "denied", "expired-credentials", "clock-skew", "mismatch")
+
+
+def _codes(*codes: str) -> Mapping[str, str]:
+    return dict(zip(_FAULTS, codes, strict=True))
+
+
+_ALL = (
+    Semantics(
+        "aws",
+        account="111122223333",
+        region="eu-central-1",
+        zones=CLOUDS["aws"].zones_of("eu-central-1"),
+        types=("m5.large", "m5.xlarge", "m6i.large"),
+        by_name=False,
+        replays=True,
+        lingers=True,
+        warns=True,
+        takes_back=True,
+        flexes=True,
+        codes=_codes(
+            "RequestLimitExceeded", "InsufficientInstanceCapacity", "VcpuLimitExceeded", "UnauthorizedOperation",
+            "ExpiredToken", "SignatureDoesNotMatch", "IdempotentParameterMismatch",
+        ),
+    ),
+    Semantics(
+        "gcp",
+        account="rehearsal-project",
+        region="europe-west3",
+        zones=CLOUDS["gcp"].zones_of("europe-west3"),
+        types=("n2-standard-2", "n2-standard-4", "e2-standard-2"),
+        replays=True,
+        tells_ends=True,
+        tells_when=True,
+        starts_tomorrow=True,
+        codes=_codes(
+            "rateLimitExceeded", "ZONE_RESOURCE_POOL_EXHAUSTED", "quotaExceeded", "forbidden", "authError",
+            "invalid_grant", "alreadyExists",
+        ),
+        listening_account="hcloud-fake",
+    ),
+    Semantics(
+        "azure",
+        account=SUBSCRIPTION,
+        region="germanywestcentral",
+        zones=CLOUDS["azure"].zones_of("germanywestcentral"),
+        types=("Standard_D2s_v5", "Standard_D4s_v5", "Standard_B2s"),
+        tells_ends=True,
+        rule=BY_THE_SECOND,
+        codes=_codes(
+            "TooManyRequests", "AllocationFailed", "QuotaExceeded", "AuthorizationFailed",
+            "ExpiredAuthenticationToken", "InvalidAuthenticationToken", "PropertyChangeNotAllowed",
+        ),
+        listening_account=SUBSCRIPTION,
+    ),
+    Semantics(LOCAL, LOCAL, LOCAL, (LOCAL,), ("small", "medium", "large")),
+)  # fmt: skip
+
+
 def semantics_of(cloud: str) -> Semantics:
     """Those of a cloud, or of this machine."""
-    if cloud == LOCAL:
-        return Semantics(LOCAL, LOCAL, LOCAL, (LOCAL,), ("small", "medium", "large"))
-    found: Semantics = import_module(f"hcloud.fake.{cloud}.semantics").SEMANTICS
-    return found
+    return next(one for one in _ALL if one.cloud == cloud)

@@ -125,6 +125,16 @@ class FleetDecision:
         """The planning horizon in hours."""
         return self.forecast.hours
 
+    @property
+    def sunk(self) -> Decimal:
+        """Dollars over the horizon of what is owned, whatever is bought."""
+        return sum((o.cost(self.horizon_hours) for o in self.owned), Decimal(0))
+
+    @property
+    def cost(self) -> Decimal:
+        """Dollars over the horizon, what is owned and the licences beside included, as the plan states them."""
+        return self.machines.cost + self.spot.cost + self.sunk + self.licences
+
 
 @dataclass(frozen=True, slots=True)
 class Given:

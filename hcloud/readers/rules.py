@@ -17,7 +17,6 @@ from hcloud.readers.safe_yaml import load_yaml
 from hcloud.readers.section import SPAN_IN_TEXT, Section, validated
 from hcloud.units import parse_duration
 
-FILE_NAME = "rules.yaml"
 LARGEST = 1 << 20
 DAY = 86_400
 YEAR = parse_duration("1y")

@@ -125,9 +125,6 @@ def load_made(path: Path) -> Plan | ChangeSet:
 
 def _exactly(path: Path, found: ChangeSet, document: object) -> ChangeSet:
     """Changes that say all that stands in their file: what is not understood is not carried out."""
-    if isinstance(document, dict) and "template" not in document:
-        said = "made by an earlier version, which did not note what machines are launched with"
-        raise InputError(f"{path}: was {said}", hint="plan again")
     whole = changes_document(found)
     bare = {name: value for name, value in whole.items() if name not in _BESIDE}
     if document not in (whole, bare):

@@ -24,12 +24,12 @@ def moment(text: str | None) -> datetime:
     return given.replace(tzinfo=UTC) if given.tzinfo is None else given.astimezone(UTC)
 
 
-def seconds_named(text: str, flag: str = "") -> int:
+def seconds_named(text: str, flag: str) -> int:
     """The seconds of ``28d``; UsageError for anything else, with the flag that it was given to."""
     try:
         return parse_duration(text)
     except ValueError as error:
-        raise UsageError(f"{flag}: {error}" if flag else str(error)) from None
+        raise UsageError(f"{flag}: {error}") from None
 
 
 def provider_named(name: str) -> Provider:

@@ -72,11 +72,6 @@ def _filled(kind: type[Kind], template: str, texts: Iterable[str], escape: Calla
     return kind(template.format(*(text if isinstance(text, kind) else escape(text) for text in texts)))
 
 
-def joined(parts: Iterable[Kind], kind: type[Kind], between: str = "\n") -> Kind:
-    """Parts of a document one after the other."""
-    return kind(between.join(parts))
-
-
 def markdown_document(lines: Iterable[Markdown]) -> Written:
     """A document of lines of Markdown."""
     return Written("".join(f"{line}\n" for line in lines))

@@ -85,7 +85,7 @@ def plan_(
     from hcloud.views.commitments.commit import show_left_out, show_planned
 
     terminal = session(ctx).terminal
-    loaded = _allowing(_loaded(where.file), {"max_plan_age": max_plan_age, "max_price_age": max_price_age})
+    loaded = _allowing(_loaded(where.file), {"plan": max_plan_age, "price": max_price_age})
     with terminal.busy("asking for commitments and quotes"):
         found = plan_purchases(
             loaded, PurchasePlanRequest(plan, out, later), _where(ctx, where.cloud, where.region, where.state), shown.at
@@ -193,7 +193,8 @@ def _where(ctx: typer.Context, cloud: str | None, region: str | None, state: str
 
 def _allowing(loaded: Loaded, ages: dict[str, str | None]) -> Loaded:
     """The configuration with the ages that flags allow."""
-    return loaded.changed(commitments={name: seconds_named(text) for name, text in ages.items() if text is not None})
+    given = ((f"max_{of}_age", f"--max-{of}-age", text) for of, text in ages.items() if text is not None)
+    return loaded.changed(commitments={name: seconds_named(text, flag) for name, flag, text in given})
 
 
 def _approval(ctx: typer.Context, digest: str | None, amount: str | None) -> Approve:

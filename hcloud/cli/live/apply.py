@@ -64,7 +64,8 @@ def apply(
 
 
 def _changes(here: LiveGround, plan: Path | None, *, resume: bool, at: datetime) -> ChangeSet:
-    from hcloud.usecases.live.apply import changes_of, check_applicable, resumed
+    from hcloud.store.plan_file import load_changes
+    from hcloud.usecases.live.apply import check_applicable, resumed
 
     if plan is None:
         from hcloud.usecases.deciding.live_plan import plan_live
@@ -76,7 +77,7 @@ def _changes(here: LiveGround, plan: Path | None, *, resume: bool, at: datetime)
                 hint="'hcloud plan' shows the cheapest, the best and the knee; change the target, or apply a plan file",
             )
         return made.changes
-    found = changes_of(plan)
+    found = load_changes(plan)
     if not resume:
         check_applicable(here, found)
     return resumed(here, found) if resume else found
@@ -85,12 +86,13 @@ def _changes(here: LiveGround, plan: Path | None, *, resume: bool, at: datetime)
 def _made_for(where: CloudFlags, plan: Path | None) -> str | None:
     """The cloud that is named, refused where the plan was made for another one; else the one it was made for."""
     from hcloud.readers.configuration.config import load_config
-    from hcloud.usecases.live.apply import changes_of, check_cloud
+    from hcloud.store.plan_file import load_changes
+    from hcloud.usecases.live.apply import check_cloud
     from hcloud.usecases.live.connect import FAKE, IN_MEMORY
 
     if plan is None:
         return where.cloud
-    loaded, found = load_config(where.file), changes_of(plan)
+    loaded, found = load_config(where.file), load_changes(plan)
     selection = where.cloud or loaded.config.live.cloud
     if selection is not None:
         check_cloud(loaded, selection, found)

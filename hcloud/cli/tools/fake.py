@@ -63,7 +63,7 @@ def wait(
     """Let time pass on --cloud fake: its machines keep running, so that reports have a period."""
     from hcloud.usecases.tools.fake import wait as pass_time
 
-    seconds = seconds_named(duration)
+    seconds = seconds_named(duration, "DURATION")
     with CloudFlags(file, cloud, state).opened(moment(now)) as here:
         found = pass_time(here, seconds)
     before, after = (f"{at:%Y-%m-%d %H:%M:%S} UTC" for at in (found.before, found.after))

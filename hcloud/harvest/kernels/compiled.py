@@ -23,19 +23,10 @@ SET = KernelSet(
 
 def kernels(blocks: int) -> Mapping[str, Any]:
     """The kernels by name: plain Python while a process asks for little, compiled from then on."""
-    return plain() if SET.is_little(blocks, PLAIN_BLOCKS) else compiled()
-
-
-def plain() -> dict[str, Any]:
-    """Every kernel as it stands in its module."""
-    return _by_name(SET.plain)
+    return SET.named if SET.is_little(blocks, PLAIN_BLOCKS) else compiled()
 
 
 @cache
 def compiled() -> Mapping[str, Any]:
     """Those that plain Python calls by name; compiled at their first call, and kept."""
     return kept_kernels(SET, ENTRIES)
-
-
-def _by_name(found: dict[str, Any]) -> dict[str, Any]:
-    return {name.rpartition(".")[2]: kernel for name, kernel in found.items()}

@@ -60,7 +60,7 @@ class State:
     stand by the plan that was begun last. ``departed`` are records that left since the last writing, with their ends:
     a store notes them in its log of rentals and keeps none of them. ``planned`` is the day of the last plan that rents
     machines for its first weeks. ``wanted`` is how many machines the plan that was applied last wants at each address;
-    None in a state of before that was remembered."""
+    None until one was."""
 
     lineage: str
     serial: int = 0
@@ -68,7 +68,6 @@ class State:
     project: str = ""
     scope: Scope | None = None
     records: tuple[OwnedMachine, ...] = ()
-    format_version: str = FORMAT_VERSION
     operating: Operating | None = None
     plan: str = ""
     departed: tuple[OwnedMachine, ...] = ()

@@ -28,7 +28,7 @@ class OperatingPoint:
     jobs reach of their performance in isolation; ``tail_p95`` the tail latency of services, in multiples of isolation,
     that all but 5 % stay below; ``wait_p95`` seconds. Figures that do not apply are None. ``verdict`` says why the
     point was not chosen, with the margin; it is empty for the chosen one. ``hourly_by_seed`` and ``kept_by_seed`` are
-    the figures that points are compared by, seed by seed from the first on; plans of earlier versions lack them.
+    the figures that points are compared by, seed by seed from the first on.
     """
 
     strategy: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from decimal import Decimal
 from enum import StrEnum
@@ -36,8 +36,7 @@ class WorkloadSummary:
 
     ``profile`` is the mean of the vCPUs in equal parts of the trace, ``peaks`` the most in each of them, ``quantiles``
     the vCPUs that demand stays at or below 0 %, 1 %, ... 100 % of the time, ``window`` the part of the trace that all
-    this is of, ``machines`` how many measured machines it is the sum of (0: not measured by machine); plans of earlier
-    versions lack the latter four.
+    this is of, ``machines`` how many measured machines it is the sum of (0: not measured by machine).
     """
 
     name: str
@@ -96,8 +95,9 @@ class MixLine:
     """One part of the mix. ``count`` is instances (the mean of those running for on-demand and spot), ``hourly`` the
     effective dollars an hour of all of them averaged over the horizon, ``upfront`` the cash due when it is bought.
     ``expires_hour`` is the hour at which what is owned ends, None where that is not before the horizon does, and
-    ``expires`` the moment; ``first_least`` and ``first_peak`` are the fewest and the most that are rented at once in
-    its first weeks (``first_weeks`` of the plan), None of what is committed to: all None in plans of earlier versions.
+    ``expires`` the moment, None where it is not known.
+    ``first_least`` and ``first_peak`` are the fewest and the most that are rented at once in the plan's first
+    weeks (``first_weeks`` of the plan); None of what is committed to.
     ``licences`` is what of ``total`` is billed by use: a commitment costs the rest. None where prices hold it."""
 
     address: str
@@ -276,7 +276,7 @@ class WhatIf:
 @dataclass(frozen=True, slots=True)
 class Risk:
     """The spread over futures that draw days, level and growth of the demand: cost quantiles of the plan, the regret it
-    was sized at, and quantiles of the mean demand as multiples of the forecast's (None in earlier plans)."""
+    was sized at, and quantiles of the mean demand as multiples of the forecast's."""
 
     futures: int
     cost_p10: Decimal
@@ -284,8 +284,8 @@ class Risk:
     cost_p90: Decimal
     regret_p90: Decimal
     sized_at: float | None
-    demand_p10: Decimal | None = None
-    demand_p90: Decimal | None = None
+    demand_p10: Decimal
+    demand_p90: Decimal
 
 
 @dataclass(frozen=True, slots=True)
@@ -338,7 +338,7 @@ class Plan:
     """Everything ``hcloud plan`` decides, with what it was decided from; ``operation`` only where strategies were
     simulated, ``changes`` only where it was made for a cloud, ``history`` only where a commitment is to be bought.
     ``flips`` are of the plan as a whole, ``harvest`` only where batch is to run in the idle hours of the reserve;
-    ``reserve`` is missing in earlier plans. ``first_weeks`` is ``planning.first_weeks``; a file says it where it is not
+    ``first_weeks`` is ``planning.first_weeks``; a file says it where it is not
     4. ``beside`` is what other kinds of machines have, only in the plan of one kind of a bill."""
 
     format_version: str
@@ -371,7 +371,7 @@ class Plan:
     flips: tuple[Flip, ...] = ()
     history: History | None = None
     harvest: HarvestedHours | None = None
-    reserve: ReserveUse | None = None
+    reserve: ReserveUse = field(kw_only=True)
     first_weeks: int = FIRST_WEEKS
     beside: tuple[BesideKind, ...] = ()
 

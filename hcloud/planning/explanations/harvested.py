@@ -37,9 +37,7 @@ def with_idle_hours(plan: Plan, made: FleetDecision, plain: FleetDecision, use: 
     month = HOURS_PER_MONTH / len(made.forecast)
     figures = {name: _rated(float(column.sum()) * month) for name, column in _ledger(made, idle, held).items()}
     per_month = Decimal(HOURS_PER_MONTH) / made.horizon_hours
-    beside = plain.spot.cost + sum((o.cost(plain.horizon_hours) for o in plain.owned), Decimal(0))
-    exact = plain.machines.cost + beside
-    monthly = cents(exact * per_month)
+    monthly = cents(plain.cost * per_month)
     low, middle, high = _range(made, plain)
     sizing = plan.sizing[0] if plan.sizing else None
     added = None if sizing is None else _rated(_added(made, idle, held))
@@ -75,8 +73,10 @@ def with_idle_hours(plan: Plan, made: FleetDecision, plain: FleetDecision, use: 
     found = _with_play(found, idle, use)
     told = (*_reasons(found, made, plain), *plan.reasons)
     *rivals, own, floor = plan.alternatives
-    text, total = "the best plan where batch has machines of its own", cents(exact)
-    without = Alternative(WITHOUT, text, rate(exact / made.horizon_hours), monthly, total, total - plan.after.total)
+    text, total = "the best plan where batch has machines of its own", cents(plain.cost)
+    without = Alternative(
+        WITHOUT, text, rate(plain.cost / made.horizon_hours), monthly, total, total - plan.after.total
+    )
     return replace(
         plan,
         harvest=found,

@@ -34,7 +34,7 @@ def renewal(decision: FleetDecision, book: PriceBook, demand: Demand, given: Giv
     lasting = [replace(o, hours_left=max(o.hours_left, hours)) if o.is_used else o for o in decision.owned]
     settings = replace(decision.settings, risk=RiskSettings(futures=0, falls=()))
     again = decide(book, demand, settings, lasting, replace(given, compared=None))
-    cost, total = _total(decision), _total(again)
+    cost, total = decision.cost, again.cost
     fewer = _vcpus_now(again)
     if cost - total >= cost * Decimal(str(WORTH_A_WORD)) and fewer < bought:
         yield (
@@ -50,12 +50,6 @@ def _vcpus_now(decision: FleetDecision) -> float:
     vcpus = {candidate.shape.name: candidate.shape.vcpus for candidate in decision.types}
     bought = (h for h in decision.fleet.holdings if is_soon(h.start_hour))
     return sum((float(vcpus[h.offer.key.instance_type] * h.count) for h in bought), 0.0)
-
-
-def _total(decision: FleetDecision) -> Decimal:
-    """Dollars over the horizon, what is owned included, as the plan states them."""
-    owned = (o.cost(decision.horizon_hours) for o in decision.owned)
-    return sum(owned, decision.machines.cost + decision.spot.cost)
 
 
 def _said_ends(ending: Sequence[Owned]) -> str:

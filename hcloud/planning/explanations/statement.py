@@ -68,10 +68,7 @@ class Circumstances:
 
 def state(decision: FleetDecision, around: Circumstances) -> Plan:
     """The plan of a decision. All money is rounded here and only here: rates to a millionth, sums to the cent."""
-    hours = decision.horizon_hours
-    sunk = sum((o.cost(hours) for o in decision.owned), Decimal(0))
-    beside = sunk + decision.spot.cost + decision.licences
-    after_total = decision.machines.cost + beside
+    hours, sunk, after_total = decision.horizon_hours, decision.sunk, decision.cost
 
     def alternative(name: str, text: str, total: Decimal) -> Alternative:
         per_hour = total / hours
@@ -80,7 +77,7 @@ def state(decision: FleetDecision, around: Circumstances) -> Plan:
         )
 
     rivals = tuple(alternative(r.name, r.description, r.fleet.cost + sunk + decision.licences) for r in decision.rivals)
-    bound = Decimal(repr(decision.lower_bound)) + beside
+    bound = Decimal(repr(decision.lower_bound)) + after_total - decision.machines.cost
     after = alternative(PLAN_NAME, decision.method, after_total)
     history, mix = _history(decision, around.demand), _mix(decision)
     floor = alternative(

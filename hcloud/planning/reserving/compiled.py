@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from hcloud.kernel_cache import KernelSet
+from hcloud.kernel_cache import KernelSet, by_name
 
 PLAIN_HOURS = 1000  # plain Python solves as many in less time than numba takes to import and load its cache
 SET = KernelSet("planning.reserving.flow", "planning.reserving.sweeps")
@@ -13,12 +13,7 @@ SET = KernelSet("planning.reserving.flow", "planning.reserving.sweeps")
 
 def kernels(hours: int) -> dict[str, Any]:
     """The kernels by name: plain Python while a process asks for little, compiled from then on."""
-    return plain() if SET.is_little(hours, PLAIN_HOURS) else compiled()
-
-
-def plain() -> dict[str, Any]:
-    """Every kernel as it stands in its module."""
-    return _by_name(SET.plain)
+    return SET.named if SET.is_little(hours, PLAIN_HOURS) else compiled()
 
 
 @cache
@@ -26,8 +21,4 @@ def compiled() -> dict[str, Any]:
     """Every kernel compiled, and kept by what the kernels do."""
     from numba import njit
 
-    return _by_name(SET.compiled(lambda name, twin: njit(cache=True)(twin)))
-
-
-def _by_name(kernels: dict[str, Any]) -> dict[str, Any]:
-    return {name.rpartition(".")[2]: kernel for name, kernel in kernels.items()}
+    return by_name(SET.compiled(lambda name, twin: njit(cache=True)(twin)))

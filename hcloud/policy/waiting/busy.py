@@ -11,8 +11,6 @@ import math
 from hcloud.policy.records import Reals
 
 NORMAL, LOG_NORMAL, GAMMA, WEIBULL, EXPONENTIAL = range(5)
-FAMILIES = ("normal", "log-normal", "gamma", "Weibull", "exponential")
-"""What they are called."""
 LEAST_SEEN = 30
 """With fewer periods no family is fitted: what was seen is the distribution itself."""
 _STEPS = 100

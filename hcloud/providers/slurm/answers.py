@@ -10,7 +10,7 @@ from typing import Any
 from hcloud.model.json_text import parsed
 from hcloud.providers.slurm.site import PARKED_SECONDS
 
-OLD, PLUGIN = "openapi", "data_parser"
+PLUGIN = "data_parser"
 """Up to 22.05 the OpenAPI plugin wrote the fields (v0.0.38), later a data parser of its own version (from 23.11 on
 v0.0.40): numbers became objects that can say "not set" and "infinite", and states became lists."""
 INFINITE_32, NO_VALUE_32 = 0xFFFFFFFF, 0xFFFFFFFE

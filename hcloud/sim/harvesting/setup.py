@@ -158,7 +158,6 @@ def _hosts(pool: IdlePool, policy: HarvestPolicy, work: DagWork, rules: IdleRule
         kept=kept_cores(pool.cores, policy),
         kept_memory=np.where(known, np.ceil(pool.memory * policy.reserve_memory * MIB), 0).astype(np.int64),
         tenant=pool.tenant,
-        class_of=class_of,
         class_first=np.searchsorted(class_of, np.arange(len(pool.types.classes) + 1)).astype(np.int64),
         use=np.ascontiguousarray(pool.use, np.float32),
         held=zeros[0],

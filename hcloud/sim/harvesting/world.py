@@ -71,7 +71,6 @@ class Hosts(NamedTuple):
     kept: Ints
     kept_memory: Ints
     tenant: Ints
-    class_of: Ints
     class_first: Ints
     use: Single
     held: Ints

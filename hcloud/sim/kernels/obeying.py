@@ -41,13 +41,11 @@ _ANSWERED = 1.0
 
 
 def advance(w: SimulatedWorld, now: float) -> None:
-    """Let time pass, and count what is used and who waits meanwhile."""
-    tally, desk = w.tally, w.control.desk
-    passed = now - tally.now
+    """Let time pass, and count what is used meanwhile."""
+    tally = w.tally
     counted = min(now, tally.until) - max(tally.now, tally.since)
     if counted > 0:
-        tally.used_seconds += counted * desk.used
-    tally.queue_seconds += passed * desk.queued
+        tally.used_seconds += counted * w.control.desk.used
     tally.now = now
 
 

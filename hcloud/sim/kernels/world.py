@@ -286,7 +286,7 @@ class JournalLine:
 
 class Tally:
     """Counters of a run: seconds of simulated time, pool vCPU-ms integrated over it from ``since`` to ``until`` (the
-    window that counts) and queue jobs over all of it, the last finish, the last control period; jobs running and come;
+    window that counts), the last finish, the last control period; jobs running and come;
     rows written; whether a table was too short; how often things happened (``at_once`` of the ``emptied`` instances
     were released, jobs ``reused`` an instance, launches ``failed``, machines were ``lost``, jobs ``ended`` with them or
     were ``cancelled``), how many jobs are ``present``, and for when the controller was last told to look after those
@@ -303,7 +303,6 @@ class Tally:
     since: float
     until: float
     used_seconds: float
-    queue_seconds: float
     last_finish: float
     last_control: float
     woken: float

@@ -35,8 +35,6 @@ FORMAT_VERSION = "1.0"
 _TYPE = ("name", "cores", "memory", "spin_up", "prior")
 LONGEST_LINE = 1 << 20
 MOST_POOL = 1_000_000
-_RETIRED = frozenset({"add"})
-"""Rules of journals of before, which decided nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,7 +322,7 @@ def _setup(document: dict[str, Any]) -> Setup:
     if major != ours:
         raise EventError(f"format_version {version!r} cannot be read; this hcloud reads {FORMAT_VERSION}")
     try:
-        head, rules = document["journal"], {k: v for k, v in document["rules"].items() if k not in _RETIRED}
+        head, rules = document["journal"], document["rules"]
         if unknown := set(rules) - set(Rules._fields):
             raise EventError(f"rules of a later version: {', '.join(sorted(unknown))}")
         types = tuple(TypeFacts(**facts) for facts in document["types"])

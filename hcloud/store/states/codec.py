@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Annotated, Any, Literal
@@ -23,45 +23,6 @@ from hcloud.model.holdings.state import FORMAT_VERSION, Operating, OwnedMachine,
 from hcloud.model.json_text import DIALECT, stamp
 from hcloud.store.files.strict_json import HINT, load_strict
 from hcloud.units import plain
-
-Migration = Callable[[Mapping[str, Any]], Mapping[str, object]]
-
-
-def from_0_9(old: Mapping[str, Any]) -> Mapping[str, object]:
-    """The format before the first release: the scope in three keys of the top level, machines as an object by id, spot
-    as a yes or no, and no generations. Every plan wrote the state at least once, so that its serial is a generation no
-    order of that time can have had."""
-    scope = {"cloud": old["provider"], "account": old["account"], "region": old["region"], "endpoint": ""}
-    return {
-        "format_version": "1.0",
-        "tool_version": old["tool_version"],
-        "lineage": old["lineage"],
-        "serial": old["serial"],
-        "generation": old["serial"],
-        "project": old["project"],
-        "scope": scope if old["provider"] else None,
-        "records": [_record_0_9(name, machine) for name, machine in sorted(old["machines"].items())],
-    }
-
-
-def _record_0_9(name: str, old: Mapping[str, Any]) -> Mapping[str, object]:
-    return {
-        "id": name,
-        "address": old["address"],
-        "key": old["key"],
-        "instance_type": old["type"],
-        "zone": old["zone"],
-        "option": "spot" if old["spot"] else "on-demand",
-        "generation": 0,
-        "intended": old["created"],
-        "ending": old["ending"],
-        "protected": False,
-        "missed_since": None,
-    }
-
-
-MIGRATIONS: Mapping[str, Migration] = {"0.9": from_0_9}
-
 
 MOST = 999_999_999  # ours: no state was written, and no plan begun, that often
 CHECKSUM = "checksum"
@@ -144,14 +105,6 @@ class StateDocument(_Document):
     records: list[RecordDocument]
 
 
-@dataclass(frozen=True, slots=True)
-class Stored:
-    """A state as it was read, and the version of the format it was written in."""
-
-    state: State
-    version: str
-
-
 def laid_out(head: Mapping[str, object], rows: Iterable[str]) -> str:
     """A line a key and a line a record, so that tools which compare lines show what changed."""
     lines = [f' "{key}": {json.dumps(value)},\n' for key, value in head.items()]
@@ -162,7 +115,7 @@ def laid_out(head: Mapping[str, object], rows: Iterable[str]) -> str:
 def head_document(state: State) -> dict[str, object]:
     """The JSON document of a state without its records. It tells no time: the same state is the same bytes."""
     return {
-        "format_version": state.format_version,
+        "format_version": FORMAT_VERSION,
         "tool_version": __version__,
         "lineage": state.lineage,
         "serial": state.serial,
@@ -195,26 +148,20 @@ def checksum(document: Mapping[str, object]) -> str:
 
 
 def decode_state(data: bytes, where: str) -> State:
-    """The state that ``data`` holds; raises InputError as :func:`read_state` does."""
-    return read_state(data, where).state
+    """The state that ``data`` holds, read strictly.
 
-
-def read_state(data: bytes, where: str) -> Stored:
-    """Read strictly; older versions are brought up to this one.
-
-    Raises InputError with every problem, its file and path, for anything that is not a state as hcloud writes it: a
-    later version, a checksum that does not fit, unknown keys or words, numbers out of range, an id twice.
+    Raises InputError with every problem, its file and path, for anything that is not a state as hcloud writes it:
+    another version, a checksum that does not fit, unknown keys or words, numbers out of range, an id twice.
     """
     document = load_strict(data, where)
-    version = _version(document, where)
+    _check_version(document, where)
     problems = list(_wrong_sum(document, where))
-    text = data if version == FORMAT_VERSION else json.dumps(_migrated(document, version, where)).encode()
-    read, more = _parse(text, where)
+    read, more = _parse(data, where)
     if read is not None:
         more = [*_twins(read, where), *_secrets(read, where)]
     if read is None or problems or more:
         raise InputError(f"{where}: is not a state as hcloud wrote it", [*problems, *more], hint=HINT)
-    return Stored(_state(read), version)
+    return _state(read)
 
 
 def state_schema() -> Mapping[str, object]:
@@ -223,13 +170,13 @@ def state_schema() -> Mapping[str, object]:
     return {"$schema": DIALECT, **schema, "title": "hcloud state"}
 
 
-def _version(document: Mapping[str, object], where: str) -> str:
+def _check_version(document: Mapping[str, object], where: str) -> None:
     version = document.get("format_version")
     if not isinstance(version, str) or not re.fullmatch(r"[0-9]{1,4}\.[0-9]{1,4}", version, re.ASCII):
         said = "it has no format_version" if version is None else f"format_version {version!r} is no version"
         raise InputError(f"{where}: is not a state: {said}", hint=HINT)
-    if version == FORMAT_VERSION or version in MIGRATIONS:
-        return version
+    if version == FORMAT_VERSION:
+        return
     later = _numbers(version) > _numbers(FORMAT_VERSION)
     # A later minor version too: what it added would be lost when the state is written next
     said = f"was written by a later hcloud (format_version {version}; this one reads {FORMAT_VERSION})"
@@ -241,17 +188,6 @@ def _version(document: Mapping[str, object], where: str) -> str:
 
 def _numbers(version: str) -> tuple[int, ...]:
     return tuple(map(int, version.split(".")))
-
-
-def _migrated(document: dict[str, object], version: str, where: str) -> dict[str, object]:
-    """The document in this version's form, with a checksum of its own."""
-    while version in MIGRATIONS:
-        try:
-            document = dict(MIGRATIONS[version](document))
-        except (KeyError, TypeError, AttributeError, ValueError) as error:
-            raise InputError(f"{where}: is not a state of version {version}: {error!r}", hint=HINT) from None
-        version = str(document["format_version"])
-    return {**document, CHECKSUM: checksum(document)}
 
 
 def _parse(text: bytes, where: str) -> tuple[StateDocument | None, list[Problem]]:
@@ -298,7 +234,7 @@ def _state(read: StateDocument) -> State:
     records = (OwnedMachine(**dict(r)) for r in read.records)
     how = read.operating
     operating = None if how is None else _operating(how)
-    fields = (read.lineage, read.serial, read.generation, read.project, scope, _sorted(records), read.format_version)
+    fields = (read.lineage, read.serial, read.generation, read.project, scope, _sorted(records))
     return State(*fields, operating, read.plan or "", planned=read.planned, wanted=read.wanted)
 
 

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from hcloud.control.ports import Crash
 from hcloud.errors import InputError, StaleError
-from hcloud.model.holdings.state import FORMAT_VERSION, Intent, LockInfo, OwnedMachine, Remains, State
+from hcloud.model.holdings.state import Intent, LockInfo, OwnedMachine, Remains, State
 from hcloud.store.files.crash import go_on
 from hcloud.store.files.lock import FileLock, Flock, Lock
 from hcloud.store.files.place import (
@@ -41,11 +41,9 @@ from hcloud.store.records.intents import JournalBasis, PlacedJournal
 from hcloud.store.records.rentals import Rentals
 from hcloud.store.states.codec import (
     CHECKSUM,
-    Stored,
     decode_state,
     head_document,
     laid_out,
-    read_state,
     record_document,
 )
 
@@ -109,7 +107,7 @@ class PlacedStore:
         self._journal = PlacedJournal(place, lambda: self._basis, lock.check, crash)
         self._rentals = Rentals(place)
         self._encoder = StateEncoder()
-        self._read_last: tuple[Stored, bytes] | None = None
+        self._read_last: tuple[State, bytes] | None = None
         self._is_known = self._is_complete = False
 
     def __str__(self) -> str:
@@ -119,7 +117,7 @@ class PlacedStore:
         """The state; None where there never was one. InputError, never a new beginning, where there was."""
         with self._mutex:
             found = self._load()
-        return None if found is None else found[0].state
+        return None if found is None else found[0]
 
     def save(self, state: State) -> State:
         """Write the successor of the stored state; StaleError where it is not the one that was given."""
@@ -127,11 +125,11 @@ class PlacedStore:
             if self._is_known:
                 self._lock.check()  # before the version before is replaced, too
             found = self._load()
-            self._check_successor(state, None if found is None else found[0].state)
+            self._check_successor(state, None if found is None else found[0])
             self._rentals.follow(state)
             if found is not None:
-                self._keep(*found)
-            return self._write(replace(state, serial=state.serial + 1, format_version=FORMAT_VERSION))
+                self._keep(found[1])
+            return self._write(replace(state, serial=state.serial + 1))
 
     def locked(self, purpose: str) -> AbstractContextManager[LockInfo]:
         """Hold it; LockedError names the one who does. Who holds it knows what it read or wrote since: where another
@@ -152,7 +150,7 @@ class PlacedStore:
         """Write a state whatever stands there; what it replaces is kept beside it."""
         with self._alone("writing over the state"):
             remains = self.remains()
-            written = replace(state, serial=max(remains.serial, state.serial) + 1, format_version=FORMAT_VERSION)
+            written = replace(state, serial=max(remains.serial, state.serial) + 1)
             encode_state(written)
             data = self._place.read(STATE)
             if data is not None:
@@ -188,7 +186,7 @@ class PlacedStore:
         """Take the lock with this id away from its holder."""
         return self._lock.force(lock)
 
-    def _load(self) -> tuple[Stored, bytes] | None:
+    def _load(self) -> tuple[State, bytes] | None:
         """The stored state and its bytes; the journal's first line is read before it, since both may move on."""
         if self._is_known and self._lock.held and self._read_last is not None:
             return self._read_last
@@ -199,19 +197,19 @@ class PlacedStore:
         if data is None:
             self._check_new(names)
             return None
-        stored = self._understood(data)
+        state = self._understood(data)
         if LINEAGE in names:
-            self._check_lineage(stored.state)
+            self._check_lineage(state)
         if head is not None:
-            self._check_journal(stored.state, head)
-        self._basis = JournalBasis(stored.state.lineage, stored.state.serial)
+            self._check_journal(state, head)
+        self._basis = JournalBasis(state.lineage, state.serial)
         self._is_known = self._lock.held and self._place.is_conditional
-        return stored, data
+        return state, data
 
-    def _understood(self, data: bytes) -> Stored:
+    def _understood(self, data: bytes) -> State:
         """What the bytes of a state say; the same bytes as last time say the same."""
         if self._read_last is None or self._read_last[1] != data:
-            self._read_last = read_state(data, self._where(STATE)), data
+            self._read_last = decode_state(data, self._where(STATE)), data
         return self._read_last[0]
 
     def _head(self, names: frozenset[str]) -> Head | None:
@@ -260,10 +258,8 @@ class PlacedStore:
                 hint="run the command again: it starts from what is stored now",
             )
 
-    def _keep(self, stored: Stored, data: bytes) -> None:
-        """Keep what is about to be replaced; what was written in an earlier format for good."""
-        if stored.version != FORMAT_VERSION:
-            self._place.replace(f"{STATE}.{stored.version}", data)
+    def _keep(self, data: bytes) -> None:
+        """Keep what is about to be replaced."""
         self._place.replace(PREVIOUS, data)
         self._crash("store.state.kept")
 
@@ -281,7 +277,7 @@ class PlacedStore:
             raise StaleError(f"{self}: somebody else wrote the state meanwhile", hint=error.hint) from None
         self._crash("store.state.written")
         ordered = replace(state, records=tuple(sorted(state.records, key=lambda r: r.id)))
-        self._read_last = Stored(ordered, FORMAT_VERSION), data
+        self._read_last = ordered, data
         self._basis = JournalBasis(state.lineage, state.serial)
         if anew:
             self._place.remove(LINEAGE)
@@ -314,8 +310,7 @@ class PlacedStore:
 
     def _salvage(self, name: str) -> State | None:
         data = self._bytes(name)
-        stored = None if data is None else _readable(data, self._where(name))
-        return None if stored is None else stored.state
+        return None if data is None else _readable(data, self._where(name))
 
     def _salvage_journal(self) -> tuple[Head | None, tuple[Entry, ...], bool]:
         """The journal's first line and entries, of a damaged one those before the damage; and whether it is damaged, or
@@ -342,9 +337,9 @@ class PlacedStore:
         return f"{self._place}/{name}"
 
 
-def _readable(data: bytes, where: str) -> Stored | None:
+def _readable(data: bytes, where: str) -> State | None:
     try:
-        return read_state(data, where)
+        return decode_state(data, where)
     except InputError:
         return None
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from decimal import Decimal
-from pathlib import Path
 
 from hcloud.errors import StaleError, UsageError
 from hcloud.live.applying.apply import apply, destroy, ends_of_all
@@ -17,7 +16,6 @@ from hcloud.model.holdings.change import ChangeSet
 from hcloud.planning.changes.digest import wanted_digest
 from hcloud.planning.purchases.gates import LEAST_MOVE
 from hcloud.readers.configuration.config import Loaded
-from hcloud.store.plan_file import load_changes
 from hcloud.units import plain
 from hcloud.usecases.live.connect import FAKE, IN_MEMORY
 from hcloud.usecases.live.ground import LiveGround, place_of
@@ -32,11 +30,6 @@ MEANWHILE = (
 )
 MOST_SPOT_RISE = Decimal("0.25")  # ours: from plan to apply
 AT_TODAYS = "plan again, or 'hcloud apply' without the plan: both show what it costs at today's prices"
-
-
-def changes_of(path: Path) -> ChangeSet:
-    """The changes that a plan file holds; InputError where it holds none."""
-    return load_changes(path)
 
 
 def check_cloud(loaded: Loaded, selection: str, planned: ChangeSet) -> None:

@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from statistics import fmean
 
@@ -150,17 +151,28 @@ def accuracy_of_journal(plan_file: Path, journal: Path, asked: ReportRequest) ->
     # what is dated, as live work, is no simulation of the plan's trace: it counts as a whole
     counted = None if is_dated(told.setup, told.entries) else plan.workload.window
     window = None if counted is None else _in_seconds_of(journeys, counted, told.setup.window)
-    span = span_of(journeys, told.setup.reserved_cores, follower.last, step, window)
+    span_in = partial(span_of, journeys, told.setup.reserved_cores, follower.last, step)
+    demand = span_in(None if window is None or counted is None else _steps_of(plan, counted, window))
     if window is not None and counted is not None and _is_all(counted, window, told.setup.window, journeys):
         window = None  # its simulation counted what ran on, too
-        use = span_of(journeys, told.setup.reserved_cores, follower.last, step).utilisation
-        span = replace(span, utilisation=use)
+    span = replace(demand, utilisation=span_in(window).utilisation)
     actual = report_of_journal(journal, asked, _place(plan, plan_file), window)
     found = _accuracy((plan, plan_file), actual, asked, _Ran(quality_of("all jobs", journeys), span))
     if told.live is None:
         return found
     own = estimates_of(told, kernels(len(told.events)))
     return replace(found, figures=(*found.figures, *own.figures), notes=(*found.notes, *own.notes))
+
+
+def _steps_of(plan: Plan, counted: Window, window: tuple[float, float]) -> tuple[float, float]:
+    """The whole steps that a plan's demand is of, in the seconds of a run: a short window lies within longer ones."""
+    step, origin = plan.step_seconds, window[0] - counted.start
+    steps = round(plan.workload.hours * SECONDS_PER_HOUR / step)
+    begin, end = counted.start / step, counted.end / step
+    for first, last in ((round(begin), round(end)), (math.floor(begin), math.ceil(end))):
+        if last - first == steps:
+            return origin + first * step, origin + last * step
+    return window
 
 
 def _is_all(

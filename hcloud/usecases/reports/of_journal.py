@@ -23,6 +23,7 @@ from hcloud.readers.configuration.config import Loaded
 from hcloud.store.journals.journal import LiveOrigin
 from hcloud.store.journals.live import read_whole
 from hcloud.units import HOURS_PER_YEAR
+from hcloud.usecases.asked import provider_named
 from hcloud.usecases.reports.rented import JournalRentals, ends_not_told, is_dated, rented_in, rented_live
 from hcloud.usecases.reports.report import (
     ReportRequest,
@@ -121,10 +122,7 @@ def _naming_provider(*, stated: bool) -> Iterator[None]:
 
 
 def _where(loaded: Loaded, place: JournalPricing) -> tuple[Provider, str]:
-    known = [p.value for p in Provider]
-    if place.provider is not None and place.provider not in known:
-        raise UsageError(f"--provider {place.provider}: must be one of {', '.join(known)}")
-    provider = Provider(place.provider) if place.provider else loaded.config.markets[0].provider
+    provider = provider_named(place.provider) if place.provider else loaded.config.markets[0].provider
     market = next((m for m in loaded.config.markets if m.provider == provider), None)
     regions = market.regions if market is not None else ()
     return provider, place.region or (regions or (CLOUDS[provider].home_region,))[0]

@@ -36,8 +36,6 @@ def demand_picture(plan: Plan) -> Drawn:
 def _said_of_reserve(plan: Plan) -> str:
     """What the reserve takes of demand, step by step: an average over more hides what is above it and what is idle."""
     now = " now" if begun_later(plan.purchases) else ""
-    if plan.reserve is None:
-        return f"{reserved_vcpus(plan.mix):,.0f} vCPUs are reserved{now}."
     if not plan.reserve.vcpus:
         return f"Nothing is reserved{now}: all of it is rented."
     takes = plan.reserve.takes

@@ -259,7 +259,8 @@ def test_what_a_plan_or_a_journal_has_no_use_for_is_refused(
 
 
 def test_a_price_that_is_missing_ends_with_nine(journal: Path, capsys: Said) -> None:
-    capsys.readouterr()
+    assert run(["report", "cost", str(journal), "--provider", "asure", *NOW]) == 64
+    assert "did you mean azure?" in capsys.readouterr().err
     assert run(["report", "cost", str(journal), "--provider", "gcp", *NOW]) == 9
     out, err = capsys.readouterr()
     assert out == ""

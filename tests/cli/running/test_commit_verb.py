@@ -414,4 +414,6 @@ def test_wrong_words_are_usage_errors(plan: Path, home: Path, said: Said) -> Non
     assert "aws" in said()[1]
     assert run(["commit", "apply", "nowhere.json"]) == 1
     assert run(["commit", "plan", str(plan)]) == 64
-    assert run(["commit", "plan", str(plan), "--out", "x.json", "--max-plan-age", "soon", "--cloud", "fake"]) == 64
+    for flag in ("--max-plan-age", "--max-price-age"):
+        assert run(["commit", "plan", str(plan), "--out", "x.json", flag, "soon", "--cloud", "fake"]) == 64
+        assert f"{flag}: 'soon' is not a duration" in said()[1]

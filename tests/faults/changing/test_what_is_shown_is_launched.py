@@ -247,17 +247,6 @@ def test_A1_an_order_without_an_answer_is_not_sent_again_with_other_user_data(st
     assert len(stage.ledger.machines) == 2
 
 
-def test_J2_a_plan_of_an_earlier_version_is_refused_with_the_reason(staged: Staging) -> None:
-    stage = staged("aws", FLEET)
-    document = dict(planned(stage))
-    del document["template"]
-    (stage.directory / "plan.json").write_text(json.dumps(document))
-    child = stage.run("apply", "plan.json", "-y")
-    assert child.code == 1
-    assert "made by an earlier version, which did not note what machines are launched with" in child.stderr
-    assert not stage.ledger.machines
-
-
 def test_J2_a_template_that_was_edited_is_refused(staged: Staging) -> None:
     stage = staged(cloud := "gcp", FLEET)
     text = (json.dumps(planned(stage))).replace(SETTINGS[cloud]["image"], OTHER[cloud]["image"])

@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from benchmarks.b6_cost_gap import STEP, online_rule
-from hcloud.planning.reserving.compiled import compiled, plain
+from hcloud.planning.reserving.compiled import SET, compiled
 from hcloud.planning.reserving.flow import FlowGrid
 from hcloud.planning.reserving.reserve import (
     ALL_ON_DEMAND,
@@ -224,8 +224,8 @@ def test_the_optimum_is_reached_from_any_band(seed: int, hours: int, term: int, 
     steps = np.arange(hours + 1)
     grid = FlowGrid(demand, np.ones(hours, np.int64), steps, np.array([term]), np.array([term * share + 1]), 10)
     center = np.full(hours, int(at * demand.max()))
-    narrow = settle(grid, (center - 1, center + 1), plain())
-    wide = settle(grid, (np.full(hours, -1), np.full(hours, demand.max() + 1)), plain())
+    narrow = settle(grid, (center - 1, center + 1), SET.named)
+    wide = settle(grid, (np.full(hours, -1), np.full(hours, demand.max() + 1)), SET.named)
     assert np.diff(narrow.potential) @ demand == np.diff(wide.potential) @ demand
     for answer in (narrow, wide):
         paid = 10 * np.maximum(demand - answer.held, 0).sum() + answer.ledger.sum() * grid.costs[0]
@@ -237,5 +237,5 @@ def test_the_optimum_is_reached_from_any_band(seed: int, hours: int, term: int, 
 def test_plain_and_compiled_kernels_give_the_same_bytes(seed: int, hours: int, one: int, two: int, share: int) -> None:
     terms = np.array([min(one, hours), min(two, hours)])
     pool = BandDemand(wavy_demand(seed, hours), 10, terms, terms * share + 1)
-    for slow, fast in zip(solve_pool(pool, plain()), solve_pool(pool, compiled()), strict=True):
+    for slow, fast in zip(solve_pool(pool, SET.named), solve_pool(pool, compiled()), strict=True):
         assert np.array_equal(slow, fast)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pytest
 
 from hcloud.planning.reserving import flow, reserve
-from hcloud.planning.reserving.compiled import compiled, plain
+from hcloud.planning.reserving.compiled import SET, compiled
 from hcloud.planning.reserving.reserve import (
     BandDemand,
     CommitmentKind,
@@ -151,7 +151,7 @@ def test_whole_numbers_in_floats_are_accepted() -> None:
 def test_plain_and_compiled_kernels_agree() -> None:
     for hours, terms in ((30, (5, 12)), (90, (24,)), (200, (24, 50))):
         pool = BandDemand(demand_of(hours, seed=hours), 1000, np.array(terms), np.array([600 * t for t in terms]))
-        for slow, fast in zip(solve_pool(pool, plain()), solve_pool(pool, compiled()), strict=True):
+        for slow, fast in zip(solve_pool(pool, SET.named), solve_pool(pool, compiled()), strict=True):
             assert np.array_equal(slow, fast)
 
 

@@ -14,7 +14,7 @@ from hcloud.cli.main import run
 from hcloud.errors import UsageError
 from hcloud.model.catalog import Provider, PurchaseOption
 from hcloud.model.plans.bill_plan import KindPlan
-from hcloud.model.plans.plan import MixLine, Plan
+from hcloud.model.plans.plan import MixLine, Plan, ReserveUse
 from hcloud.planning.explanations.asked import find_purchase
 from hcloud.planning.explanations.plan_diff import difference_of
 from hcloud.planning.explanations.plan_figures import figures_of
@@ -132,8 +132,8 @@ def test_cash_is_told_by_when_it_is_due(made: Plan, lots: Lots, now: int, later:
 
 
 def test_pictures_are_of_what_is_reserved_now(made: Plan) -> None:
-    drawn = replace(bought(made, [(2, 0), (9, 365)]), reserve=None)
-    assert "8 vCPUs are reserved now." in demand_picture(drawn).caption
+    drawn = replace(bought(made, [(2, 0), (9, 365)]), reserve=ReserveUse(8.0, 0.5, 0.9))
+    assert "8 vCPUs are reserved now and take 50% of it" in demand_picture(drawn).caption
     assert use_picture(bought(made, [(9, 365)])) is None
 
 

@@ -48,7 +48,7 @@ def test_the_planners_kernels_are_kept_with_the_simulators(tmp_path: Path, monke
     monkeypatch.setattr(planning_compiled, "SET", kernel_cache.KernelSet(*planning_compiled.SET.modules))
     kernels = planning_compiled.compiled.__wrapped__()
     assert kernels["detach"].stats.cache_path.startswith(str(tmp_path))
-    assert kernels.keys() == planning_compiled.plain().keys()
+    assert kernels.keys() == planning_compiled.SET.named.keys()
 
 
 def test_what_is_called_out_of_line_are_kernels() -> None:

@@ -77,9 +77,9 @@ _STATED = {
 class ClusterScenario:
     """Jobs and the cluster they run on. ``platform_speeds`` [row, type] are the speeds of types relative to the best
     for a job (1.0), in the order of ``types``; ``platform_row`` is each job's row. ``causes`` and ``tolerates`` are
-    points [application, resource] that each application is known to press on and bear; ``tolerance_assumed`` says that
-    the latter are but 99 less the former. ``load`` is the vCPUs needed over those there are, ``asked_load`` that which
-    was asked for (None: the scenario's own), ``checks`` what the sources state beside what was generated."""
+    points [application, resource] that each application is known to press on and bear. ``load`` is the vCPUs needed
+    over those there are, ``asked_load`` that which was asked for (None: the scenario's own), ``checks`` what the
+    sources state beside what was generated."""
 
     name: str
     cluster: Cluster
@@ -90,7 +90,6 @@ class ClusterScenario:
     platform_row: Ints
     causes: Ints
     tolerates: Ints
-    tolerance_assumed: bool
     checks: tuple[ScenarioCheck, ...]
     asked_load: float | None = None
 
@@ -161,8 +160,7 @@ def cluster_scenario(
     tolerates = _tolerated(recipe, found.causes, seed)
     return ClusterScenario(
         name, cluster, jobs, wanted, tuple(t.name for t in cluster.types),
-        _speeds(recipe, len(found.names), cluster, seed), app, found.causes, tolerates, not recipe.tolerance_apart,
-        checks, load,
+        _speeds(recipe, len(found.names), cluster, seed), app, found.causes, tolerates, checks, load,
     )  # fmt: skip
 
 
