@@ -21,6 +21,7 @@ from hcloud.readers.workloads.formats.jobs.jobs_table import NO_START
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.store.plan_file import load_plan
 from hcloud.usecases.studies.simulation import SimulationRequest, open_study
+from hcloud.usecases.workloads.modelled import of_rules
 from hcloud.usecases.workloads.sources import Flags, with_flags
 from hcloud.usecases.workloads.workload import convert, workload_table
 from hcloud.views.workloads.window import window_line
@@ -169,3 +170,26 @@ def test_a_plan_simulates_the_demand_that_it_plans(tmp_path: Path, capsys: pytes
     capsys.readouterr()
     assert run(["simulate", str(plan), "--json", "--now", "2026-11-20T12:00:00Z"]) == 0
     assert f'"kept_qos": {found.prediction.kept_qos}' in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("header", "columns", "said"),
+    [
+        ("id,queued_at,end,cores", "submit=queued_at", "jobs run from queued_at on, waits included"),
+        ("id,submit,end,cores", "", "jobs run from submit on, waits included"),
+        ("id,queued_at,duration,cores", "submit=queued_at", "jobs begin at queued_at, as if none waited"),
+        ("id,submit,duration,cores", "", ""),
+        ("id,begin_time,end,cores", "submit=begin_time", ""),
+    ],
+)
+def test_a_table_that_tells_submissions_alone_says_that_jobs_count_from_there(
+    tmp_path: Path, header: str, columns: str, said: str
+) -> None:
+    cells = "{i},{s},{d},4" if "duration" in header else "{i},{s},{e},4"
+    (tmp_path / "jobs.csv").write_text(_csv(header, cells), encoding="utf-8")
+    jobs = read_workload(tmp_path / "jobs.csv", options=WorkloadOptions(columns=columns))
+    warned = [one for one in of_rules(jobs.provenance.modelled) if "start" in one]
+    rule = f"{said} (else say start=NAME)"
+    assert warned == (
+        [f"no column of the workload is read as start; assumed: {rule} (workload.options.columns)"] * bool(said)
+    )

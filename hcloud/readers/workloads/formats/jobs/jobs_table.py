@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ from hcloud.readers.applications.targets import read_targets
 from hcloud.readers.workloads import limits
 from hcloud.readers.workloads.findings import Findings, shown
 from hcloud.readers.workloads.formats.jobs.stated_units import IN_A_GIB, IN_A_VCPU, highest, in_gib, units_read
-from hcloud.readers.workloads.meanings import kind_of
+from hcloud.readers.workloads.meanings import JOBS, kind_of, meant
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.quantities import points_of
 from hcloud.readers.workloads.tables.clock import MINUTES, PAIRS
@@ -58,6 +58,7 @@ SCHEMA = (
 """``submit`` (seconds, or ISO-8601; without a zone UTC) and ``duration`` (seconds) are required, the rest may miss."""
 
 _UNTIL = Column("end", "time", high=limits.SUBMIT_SECONDS)
+START_KEY = "columns"
 AT_ONCE = "jobs count from submission; recorded starts are not used"
 STILL_RUNS = "without an end: counted up to the newest time in the file (open_ends=run)"
 NO_START = "without a start: counted from its submission (if they never ran: open_ends=leave-out)"
@@ -157,6 +158,7 @@ def from_sink(sink: Sink, draft: Draft, options: WorkloadOptions, named: Named) 
         _waiting(sink.texts("after"), draft, named, think)
     draft.modelled += times_read(sink)
     draft.start = sink.numbers("start") if sink.has("start") else None
+    draft.modelled += _begun_when_submitted(sink)
     _never_ran(sink, draft, options)
     for name in ("cores", "memory", "gpus"):
         if sink.has(name):
@@ -174,6 +176,15 @@ def from_sink(sink: Sink, draft: Draft, options: WorkloadOptions, named: Named) 
         draft.qos, draft.qos_classes = sink.codes("qos"), sink.labels("qos")
     _more_stated(sink, draft)
     return finish(draft, options)
+
+
+def _begun_when_submitted(sink: Sink) -> Iterator[Modelled]:
+    """What is said of a table that is not of our own ``submit`` and ``duration``, and does not tell when jobs began."""
+    name = next(column.in_file for column in sink.columns if column.name == "submit")
+    is_own = name == "submit" and not sink.has("end")
+    if not sink.has("start") and not is_own and "submit" in meant([name], JOBS):
+        count = f"run from {name} on, waits included" if sink.has("end") else f"begin at {name}, as if none waited"
+        yield Modelled("start", f"jobs {count} (else say start=NAME)", START_KEY)
 
 
 def _never_ran(sink: Sink, draft: Draft, options: WorkloadOptions) -> None:
