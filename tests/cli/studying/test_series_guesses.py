@@ -79,3 +79,23 @@ def test_the_screen_says_of_how_many_machines_a_demand_is_the_sum(
     assert "use.csv: 600 rows of 2 machines · vCPU" in " ".join(capsys.readouterr().out.split())
     assert run(["workload", "show", str(tmp_path / "use.csv"), "-q"]) == 0
     assert "machines 2, added up" in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize(
+    ("name", "header", "row", "likely"),
+    [
+        ("cpu_util.csv", "timestamp,value", "{t},0.{v}", "fraction"),
+        ("cpu_used.csv", "timestamp,value", "{t},3{v}", "cores"),
+        ("cpu.csv", "time,host,cpu_pct", "{t},a,0.{v}", "fraction"),
+    ],
+)
+def test_values_that_hardly_are_the_percent_that_a_name_says_are_asked_about(
+    tmp_path: Path, name: str, header: str, row: str, likely: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [row.format(t=1_793_520_000 + 300 * i, v=10 + i % 40) for i in range(100)]
+    (tmp_path / name).write_text("\n".join([header, *rows]) + "\n", encoding="utf-8")
+    words = ["workload", "show", str(tmp_path / name), "--set", "series_cores=64"]
+    assert run(words) == 1
+    command = f"--set series_cores=64 --set series_value={likely}"
+    assert command in " ".join(capsys.readouterr().err.split())
+    assert run([*words, "--set", f"series_value={likely}"]) == 0

@@ -452,7 +452,9 @@ def test_what_would_be_read_as_another_use_is_refused_with_what_to_do(text: str,
 
 
 def test_all_use_that_is_sampled_now_and_then_is_the_same_by_any_name_of_its_columns(tmp_path: Path) -> None:
-    rows = "".join(f"{START + at},{use},{use}\n" for at, use in ((0, 4), (60, 8), (300, 2), (600, 3), (1800, 6), (2100, 6)))
+    rows = "".join(
+        f"{START + at},{use},{use}\n" for at, use in ((0, 4), (60, 8), (300, 2), (600, 3), (1800, 6), (2100, 6))
+    )
     own, other = tmp_path / "own.csv", tmp_path / "other.csv"
     own.write_text("timestamp,cores,memory\n" + rows)
     other.write_text("timestamp,cores,memory_gib\n" + rows)

@@ -48,6 +48,10 @@ _COUNTER = re.compile(
 """A counter by its name: no rate of one, no recording rule, and no label's value."""
 
 
+_PCT = re.compile(r"pct", re.IGNORECASE)
+"""In a name of Elastic's, a fraction; else percent."""
+
+
 @dataclass(frozen=True, slots=True)
 class MeasuredSeries:
     """One series: where it stands in its file, its name, its times in order in Unix seconds and its values; the
@@ -207,6 +211,8 @@ def _meaning(
     """What the values are: as asked, or as the file says; InputError where nobody says."""
     said, asked = found[0].unit, options.series_value != "auto"
     known = bool(said) and all(series.unit == said for series in found)
+    if not asked and known and all(_PCT.search(one.where) and one.values.max() <= 1 for one in found):
+        raise _unknown_unit(source, [replace(one, unit="") for one in found], options)
     if not asked and not known:
         raise _unknown_unit(source, found, options)
     value = options.series_value if asked else said
