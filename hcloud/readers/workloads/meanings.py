@@ -56,7 +56,7 @@ UNITS: Mapping[str, Mapping[str, str]] = {
         "d": "day days",
     },
     "memory": {"B": "b byte bytes", "KiB": "kb kib ki", "MiB": "mb mib mi", "GiB": "gb gib gi", "TiB": "tb tib ti"},
-    "cores": {"milli": "milli millis millicores millicpu m"},
+    "cores": {"milli": "milli millis millicores millicpu m", "vcpu-hours": "hours hrs"},
 }
 """What a column's name ends with that says its unit, by our column and the unit."""
 _ONLY_ALONE = frozenset(("group", "clock", "at", "deleted", "deleted_at", "deletion_time"))
@@ -91,6 +91,7 @@ def _of_jobs() -> dict[str, str]:
     """Our columns by all that they are called: in one word too, and with their units behind them."""
     behind = {mine: tuple(" ".join(words.values()).split()) for mine, words in UNITS.items()}
     behind |= dict.fromkeys(("submit", "start", "end"), _BEHIND_TIMES)
+    behind["cores"] = tuple(UNITS["cores"]["milli"].split())  # hours of CPUs may be those in use
     names = _by_other(_OF_JOBS | {"duration": f"{_BEFORE_UNITS['duration']} seconds minutes hours"})
     names = {name.replace("_", ""): mine for name, mine in names.items()} | names
     before = [*names.items(), *_by_other(_BEFORE_UNITS).items()]

@@ -80,10 +80,6 @@ def test_what_mends_a_mended_table_writes_another_file(tmp_path: Path) -> None:
     ("text", "at"),
     [
         ("submitted,seconds,nodes,ppn\n0,5,2,8\n", "nodes times ppn"),
-        ("submitted,minutes,core_hours\n0,30,8\n", "core_hours in minutes"),
-        ("submitted,seconds,core_hours\n0,1800,8\n0,0,0\n", "core_hours in seconds"),
-        ("submitted,duration_ms,core_hours\r\n0,1800000,8\r\n", "core_hours in duration_ms"),
-        ("submitted,duration_days,core_hours\n0,0.5,192\n", "core_hours in duration_days"),
     ],
 )
 def test_vcpus_that_two_columns_tell_are_computed_by_the_command_that_is_named(
@@ -102,9 +98,32 @@ def test_vcpus_that_two_columns_tell_are_computed_by_the_command_that_is_named(
 @pytest.mark.parametrize(
     "text",
     [
+        "submitted,minutes,core_hours\n0,30,8\n",
+        "submitted,seconds,core_hours\n0,1800,8\n0,0,0\n",
+        "submitted,duration_ms,CPU-Hours\r\n0,1800000,8\r\n",
+        "submitted,duration_days,vcpuHours\n0,0.5,192\n",
+        "submitted,elapsed,core_hours\n0,00:30:00,8\n",
+        "start,end,cpu_hours\n2026-11-01T10:00Z,2026-11-01T10:30Z,8\n",
+    ],
+)
+def test_hours_of_vcpus_are_vcpus_over_the_time_that_each_job_ran(text: str, tmp_path: Path) -> None:
+    """Each job took one vCPU, and no command made more of them where a start and an end say how long it ran."""
+    path = tmp_path / "jobs.csv"
+    path.write_text(text)
+    with pytest.raises(InputError) as caught:
+        read_workload(path)
+    assert isinstance(caught.value.hint, Advice)
+    found = read_workload(path, options=caught.value.hint.on(WorkloadOptions()))
+    assert isinstance(found, Jobs)
+    assert found.cores.tolist() == [16]
+    assert "read as vCPU-hours, over the time that each job ran" in [rule.rule for rule in found.provenance.modelled]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
         'submitted,seconds,name,nodes,ppn\n0,5,"a, b",2,8\n',
         "submitted,seconds,nodes,ppn\n0,5,2:ppn=8,8\n",
-        "submitted,elapsed,core_hours\n0,00:30:00,8\n",
     ],
 )
 def test_no_command_computes_vcpus_of_what_are_no_plain_numbers(text: str, tmp_path: Path) -> None:

@@ -16,7 +16,15 @@ from hcloud.planning.forecasting.following import earliest
 from hcloud.readers.applications.targets import read_targets
 from hcloud.readers.workloads import limits
 from hcloud.readers.workloads.findings import Findings, shown
-from hcloud.readers.workloads.formats.jobs.stated_units import IN_A_GIB, IN_A_VCPU, highest, in_gib, units_read
+from hcloud.readers.workloads.formats.jobs.stated_units import (
+    HOURS,
+    IN_A_GIB,
+    IN_A_VCPU,
+    highest,
+    in_gib,
+    in_vcpus,
+    units_read,
+)
 from hcloud.readers.workloads.meanings import JOBS, kind_of, meant
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.quantities import points_of
@@ -78,6 +86,7 @@ def job_schema(stored: Collection[str], called: Collection[str], options: Worklo
         replace(
             c,
             high=high.get(c.name, c.high),
+            above=c.above and options.cores_unit != HOURS,
             said=said,
             sparse=c.sparse or (bare and c.required),
             in_one=in_one.get(c.name, 0.0),
@@ -164,7 +173,7 @@ def from_sink(sink: Sink, draft: Draft, options: WorkloadOptions, named: Named) 
         if sink.has(name):
             setattr(draft, name, sink.numbers(name))
     if draft.cores is not None:
-        draft.cores = draft.cores / IN_A_VCPU[options.cores_unit]
+        draft.cores = in_vcpus(draft.cores, draft.duration, options, draft.name)
     if draft.memory is not None:
         draft.memory = in_gib(draft.memory, draft.cores, options, draft.name)
     draft.modelled += units_read(sink, options)
