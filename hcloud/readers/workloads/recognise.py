@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 
 from hcloud.errors import InputError
 from hcloud.model.files import check_sort
@@ -228,7 +229,7 @@ _OTHER_JSON: tuple[tuple[frozenset[str], str, str], ...] = tuple(
 _ARGO = "argo list -A -o json > flows.json, or kubectl get workflows -A -o json > flows.json"
 _SADF = (
     """awk -F';' 'BEGIN {print "time,name,percent"} !/^#/ && $4 == -1 {print $3 "," $1 "," $5 + $6 + $7}' FILE"""
-    " > use.csv (user, nice and system of sadf -d -- -u)"
+    " > use.csv"
 )
 _TOP = (
     "(echo time,%s,cpu,memory; while sleep 60; do kubectl top %s --no-headers | awk -v t=$(date +%%s)"
@@ -252,7 +253,7 @@ _OTHER_TEXT: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
             "sacct's list in columns of fixed width; -P (slurm) separates them",
             f"{SACCT} > jobs.txt",
         ),
-        (r"# hostname,", "sadf -d (machines), once it has the use alone", _SADF),
+        (r"# hostname,", "sadf -d -- -u (machines), once it has user, nice and system alone", _SADF),
         (r"Linux \S+ \(", "sar's text; sadf (machines) writes a table of the same", f"sadf -d -- -u > FILE; {_SADF}"),
         (r"procs -", "vmstat's text, without times; sadf (machines) has them", f"sadf -d -- -u > FILE; {_SADF}"),
         (r"(NAMESPACE|NAME)\s.*\sDURATION", "argo's table, without requests; as JSON (pods) it is read", _ARGO),
@@ -296,12 +297,12 @@ def unknown_table(source: TraceFile, names: Sequence[str]) -> InputError:
         given = as_option(jobs)
         told = f"say which holds it: --columns {given + ',' if given else ''}duration=NAME (or end=NAME)"
         return _refusal(source, table, "duration", f"{told}; its columns: {some_of(names, _NAMES)}")
+    if not {"submit", "timestamp"} & {*jobs, *series} and (titles := _titles_above(source, names[0])) is not None:
+        return titles
     if value is not None:
         given = as_option({mine: series[mine] for mine in ("name", value, "memory") if mine in series}, whole=True)
         told = f"say which holds the times: --columns timestamp=NAME,{given}; its columns: {some_of(names, _NAMES)}"
         return _refusal(source, "a series (machines)", "timestamp", told)
-    if not {"submit", "timestamp"} & {*jobs, *series} and (titles := _titles_above(source, names[0])) is not None:
-        return titles
     told = (
         "of jobs say --columns submit=NAME,duration=NAME (or end=NAME), with cores=NAME, memory=NAME and id=NAME where"
         " it has them, of use over time --columns timestamp=NAME,value=NAME, with name=NAME of machines; its columns: "
@@ -371,10 +372,10 @@ def _titles_above(source: TraceFile, first: str) -> InputError | None:
 
 def _line_of_names(source: TraceFile) -> int:
     """The line with the names of columns of a table with titles above them; 0 where there is none."""
-    for line, text in enumerate(source.head.decode("utf-8", "replace").splitlines()[1:_TITLES], 2):
+    lines = source.head.decode("utf-8", "replace").splitlines()[1 : _TITLES + 1]
+    for line, (text, below) in enumerate(pairwise(lines), 2):
         names = [name.strip(' "') for name in text.split(separator(text))]
-        series = meant(names, SERIES)
-        if is_jobs(job_columns(names)) or ("timestamp" in series and any(name in series for name in VALUES)):
+        if is_jobs(job_columns(names)) or (is_machines(names) and below.strip(' "')[:1].isdigit()):
             return line
     return 0
 

@@ -7,6 +7,7 @@ import io
 import subprocess
 import sys
 import zipfile
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -205,10 +206,33 @@ def test_commas_between_thousands_are_not_taken_for_decimals_without_a_word(tmp_
     assert hint_of(path).startswith("if its commas stand before decimals (take those between thousands out), read it")
 
 
-def test_times_without_a_year_are_met_with_what_prints_it(tmp_path: Path) -> None:
-    path = tmp_path / "jobs.csv"
-    path.write_text("submit,duration\nNov  1 10:00,5\nNov  1 11:00 L,5\n")
-    assert hint_of(path).startswith("print times with their year (of LSF: LSB_DISPLAY_YEAR=Y)")
+@pytest.mark.parametrize(
+    "above", ["Percentage CPU (Avg) of web,\nResource group,shop\n\n", '"CPU of web"\n', "CPU,Time range: 1 week\n"]
+)
+def test_titles_above_one_machine_are_left_out(above: str, tmp_path: Path) -> None:
+    path = tmp_path / "portal.csv"
+    path.write_text(f'{above}"Time","web"\n2026-11-01 10:00:00,4\n2026-11-01 10:05:00,5\n')
+    told, _, command = hint_of(path).partition(": ")
+    assert told == "leave the lines before it out"
+    subprocess.run(["bash", "-c", command], cwd=tmp_path, check=True)
+    found = read_workload(tmp_path / "mended.csv", options=WorkloadOptions(series_value="cores"))
+    assert isinstance(found, Demand)
+    assert found.cores.tolist() == [4, 5]
+
+
+@pytest.mark.parametrize(
+    "times", ["Nov  1 {}", "Sun Nov  1 {} L", "11-01 {}", "11-01T{}", "01.11. {}", "1.11 {}", "1/11 {}"]
+)
+def test_times_without_a_year_are_met_with_what_prints_it_or_puts_this_one_in(times: str, tmp_path: Path) -> None:
+    path, began, ended = tmp_path / "jobs.csv", times.format("10:00"), times.format("11:00")
+    path.write_text(f"id,submit,end\n1,{began},{ended}\n2,{began},{ended}\n")
+    told, _, command = hint_of(path).partition("; if all are of this year: ")
+    assert told.startswith("print times with their year (of LSF: LSB_DISPLAY_YEAR=Y)")
+    subprocess.run(["bash", "-c", command], cwd=tmp_path, check=True)
+    found = read_workload(tmp_path / "mended.csv", options=WorkloadOptions(dates="day-first"))
+    assert isinstance(found, Jobs)
+    assert found.duration.tolist() == [3600, 3600]
+    assert found.submit[0] == datetime(datetime.now(UTC).year, 11, 1, 10, tzinfo=UTC).timestamp()
 
 
 def test_a_column_that_is_there_twice_is_refused_where_it_is_read_alone(tmp_path: Path) -> None:
