@@ -10,20 +10,20 @@ from hcloud.readers.workloads.findings import shown
 
 _OF_JOBS = {
     "id": "id job job_id jobid jobidraw task task_id taskid name jobname job_name run_id pod pod_name uuid "
-    "submission_id",
+    "submission_id auftrag",
     "submit": "submit submit_time submitted submitted_at submitted_on submit_at submission submission_time time_submit "
     "arrival arrival_time arrived queued queued_at queued_when queued_dttm enqueued enqueued_at enqueue_time qtime "
     "created created_at created_on create_time creation_time creation_timestamp creation_date submit_date "
-    "submission_date requested_at received_at qdate",
+    "submission_date requested_at received_at qdate eingereicht",
     "start": "start start_date start_time time_start started started_at start_at begin begin_time began began_at "
-    "started_on stime launched_at launch_time execution_start job_start_date",
+    "started_on stime launched_at launch_time execution_start job_start_date beginn gestartet",
     "end": "end end_date end_time time_end ended ended_at ended_on end_at finish finish_time finish_date finished "
     "finished_at finished_on completed completed_at completed_on completion_time completion_date stop stop_time "
-    "stopped_at terminated_at deleted deleted_at deletion_time",
+    "stopped_at terminated_at deleted deleted_at deletion_time ende beendet",
     "cores": "cores core cpus cpu vcpus vcpu ncpus num_cpus num_cores n_cpus n_cores ncores cpu_count cpu_cores "
     "processors procs num_processors num_procs nprocs slots required_slots alloc_cpus req_cpus request_cpus "
     "requested_cpus requested_cpu requested_cores allocated_cpus cpu_request cpu_requests entrypoint_num_cpus "
-    "resource_list_ncpus millicores millicpu",
+    "resource_list_ncpus millicores millicpu kerne",
     "memory": "memory entrypoint_memory",  # "mem" without a unit may be MB
     "gpus": "gpus gpu num_gpus n_gpus ngpus gpu_count req_gpus request_gpus requested_gpus alloc_gpus "
     "entrypoint_num_gpus resource_list_ngpus",
@@ -32,13 +32,13 @@ _OF_JOBS = {
 }
 _OF_SERIES = {
     "timestamp": "timestamp time clock date datetime date_time ts timegenerated period_start interval_start "
-    "sample_time at measured_at sampled_at recorded_at",
+    "sample_time at measured_at sampled_at recorded_at zeit zeitpunkt zeitstempel datum",
     "name": "name instance host hostname machine vm vm_name instance_id instance_name server node computer series "
-    "metric resource container pod tenant group",
+    "metric resource container pod tenant group rechner",
     "value": "value val average avg mean usage utilization utilisation load percentage_cpu cpu cpu_usage cpu_util "
-    "cpu_percent cpu_utilization cpu_utilisation cpuutilization cpu_load countervalue",
-    "cores": "cores vcpus cpu_cores cores_used used_cores vcpus_used",
-    "percent": "percent percentage cpu_pct pct",
+    "cpu_percent cpu_utilization cpu_utilisation cpuutilization cpu_load countervalue auslastung",
+    "cores": "cores vcpus cpu_cores cores_used used_cores vcpus_used kerne",
+    "percent": "percent percentage cpu_pct pct prozent",
     "fraction": "fraction",
     "requests": "requests request_count",
     "memory": "memory memory_gib mem_gib ram_gib memory_gb mem_gb ram_gb",
@@ -50,9 +50,9 @@ UNITS: Mapping[str, Mapping[str, str]] = {
         "ns": "ns nanos nanoseconds",
         "us": "us usec micros microseconds",
         "ms": "ms msec millis milliseconds",
-        "s": "s sec secs second seconds",
-        "min": "min mins minute minutes",
-        "h": "h hr hrs hour hours",
+        "s": "s sec secs second seconds sekunden",
+        "min": "min mins minute minutes minuten",
+        "h": "h hr hrs hour hours stunden std",
         "d": "day days",
     },
     "memory": {"B": "b byte bytes", "KiB": "kb kib ki", "MiB": "mb mib mi", "GiB": "gb gib gi", "TiB": "tb tib ti"},
@@ -64,9 +64,10 @@ _ONLY_ALONE = frozenset(("group", "clock", "at", "deleted", "deleted_at", "delet
 _BEFORE_UNITS = {
     "duration": "duration run_time elapsed elapsed_time wall wall_time wallclock wall_clock wallclock_time "
     "wall_clock_time ru_wallclock elapsed_raw execution_time exec_time took time_taken run_duration execution_duration "
-    "job_duration task_duration total_run_time resources_used_walltime processing_time",
+    "job_duration task_duration total_run_time resources_used_walltime processing_time dauer laufzeit",
     "memory": "memory mem ram memory_request mem_request mem_req req_mem max_rss memory_requests requested_memory "
-    "request_memory requested_mem memory_requested mem_requested memory_limit mem_limit allocated_memory alloc_mem",
+    "request_memory requested_mem memory_requested mem_requested memory_limit mem_limit allocated_memory alloc_mem "
+    "speicher arbeitsspeicher",
     "cores": "cpu cpus cores vcpu vcpus cpu_request cpu_requests",
 }
 KINDS = {

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import pytest
 
 from hcloud.errors import InputError
-from hcloud.model.workload import Demand
+from hcloud.model.workload import Demand, Jobs
 from hcloud.readers.workloads.commands import Advice
 from hcloud.readers.workloads.entry import read_workload
 from hcloud.readers.workloads.options import WorkloadOptions
@@ -229,6 +229,45 @@ def test_which_of_two_columns_has_the_values_is_asked(named: str, other: str, tm
     path.write_text(path.read_text().replace(named.split(",")[1], "swap"))  # the time that was said, not the second
     found = read_workload(path, options=asked)
     assert found.start == 0
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        "date,time,host,cores\n2026-11-01,{},web,4\n2026-11-01,{},web,5\n",
+        "Datum,Zeit,web\n2026-11-01,{},4\n2026-11-01,{},5\n",
+        "time,date,web\n{},2026-11-01,4\n{},2026-11-01,5\n",
+        "date,time,web\n{},0.3,4\n{},0.2,5\n",
+    ],
+)
+def test_a_day_beside_a_whole_time_is_neither_a_time_nor_a_machine(table: str, tmp_path: Path) -> None:
+    path = tmp_path / "use.csv"
+    path.write_text(table.format(iso(0), iso(1)))
+    with pytest.raises(InputError) as refused:
+        read_workload(path)
+    hint = refused.value.hint
+    assert isinstance(hint, Advice)
+    assert hint.keys["extra_columns"] == "ignore"
+    found = read_workload(path, options=WorkloadOptions(extra_columns="ignore", series_value="cores"))
+    assert isinstance(found, Demand)
+    assert (found.start, found.step_seconds, list(found.cores)) == (START, 300, [4, 5])
+
+
+def test_columns_with_german_names_are_read_with_one_command(tmp_path: Path) -> None:
+    path = tmp_path / "nutzung.csv"
+    path.write_text("Zeit;Kerne\n01.11.2026 00:00;1.234,5\n01.11.2026 00:05;1.200,5\n")
+    assert list(read_as_advised(path).cores) == [1234.5, 1200.5]
+    path.write_text("Auftrag;Beginn;Ende;Kerne;Speicher (GB)\na;01.11.2026 10:00;01.11.2026 12:00;4;16\n")
+    found = read_as_advised(path)
+    assert isinstance(found, Jobs)
+    assert [list(column) for column in (found.duration, found.cores, found.memory)] == [[7200], [4], [16]]
+
+
+def read_as_advised(path: Path) -> Jobs | Demand:
+    with pytest.raises(InputError) as refused:
+        read_workload(path)
+    assert isinstance(refused.value.hint, Advice)
+    return read_workload(path, options=refused.value.hint.on(WorkloadOptions()))
 
 
 def test_where_only_the_time_is_said_a_sum_is_no_machine(tmp_path: Path) -> None:
