@@ -253,6 +253,20 @@ def test_a_day_beside_a_whole_time_is_neither_a_time_nor_a_machine(table: str, t
     assert (found.start, found.step_seconds, list(found.cores)) == (START, 300, [4, 5])
 
 
+@pytest.mark.parametrize(
+    "header",
+    [
+        '"(PDH-CSV 4.0) (Pacific Standard Time)(480)","\\\\WEB\\Processor(0)\\% Processor Time",'
+        '"\\\\WEB\\Processor(_Total)\\% Processor Time"',
+        "Timestamp,Elapsed time,CPU (%)",
+    ],
+)
+def test_counters_of_one_machine_are_read_as_its_use_alone(header: str, tmp_path: Path) -> None:
+    path = tmp_path / "use.csv"
+    path.write_text(f'{header}\n"09/21/2026 10:00:00.123"," ","50"\n"09/21/2026 10:05:00.123","20","25"\n')
+    assert list(read_as_advised(path).cores) == [2, 1]
+
+
 def test_columns_with_german_names_are_read_with_one_command(tmp_path: Path) -> None:
     path = tmp_path / "nutzung.csv"
     path.write_text("Zeit;Kerne\n01.11.2026 00:00;1.234,5\n01.11.2026 00:05;1.200,5\n")

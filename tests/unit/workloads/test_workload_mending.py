@@ -162,6 +162,25 @@ def test_use_whose_columns_single_blanks_separate_and_text_of_sar_are_known(tmp_
     assert (found.cores.tolist(), found.memory.tolist()) == ([0.25] * 2, [0.125] * 2)
 
 
+def test_use_that_dstat_writes_below_its_titles_is_made_a_table(tmp_path: Path) -> None:
+    path = tmp_path / "FILE"
+    rows = "1790000000,2.5,0.5,96,1,0,0,9\n1790000001,7,2,90,1,0,0,9\n"
+    path.write_text(
+        '"Dstat 0.7.2 CSV output"\n"Host:","web",,,,"User:","ops"\n\n"epoch","total cpu usage",,,,,,"memory usage"\n'
+        f'"epoch","usr","sys","idl","wai","hiq","siq","used"\n{rows}'
+    )
+    subprocess.run(["bash", "-c", hint_of(path)], cwd=tmp_path, check=True)
+    found = read_workload(tmp_path / "use.csv", options=WorkloadOptions(series_cores=10))
+    assert isinstance(found, Demand)
+    assert found.cores.tolist() == pytest.approx([0.3, 0.9])
+
+
+def test_jobs_without_a_submission_are_met_with_what_to_do(tmp_path: Path) -> None:
+    path = tmp_path / "jobs.csv"
+    path.write_text("submit,end\n,5\n0,8\n")
+    assert hint_of(path).startswith("write the oldest time there for jobs that began before; of jobs that never ran, ")
+
+
 def test_on_standard_input_the_command_that_mends_is_one_of_a_pipe(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -22,7 +22,7 @@ from hcloud.readers.workloads.meanings import as_option
 from hcloud.readers.workloads.quantities import NUMBER, likely_unit, with_point
 from hcloud.readers.workloads.source import CheckedReader, TraceFile
 from hcloud.readers.workloads.tables.clock import MANY, MINUTES, TWO, allowed_clock, clock_seconds, is_clock
-from hcloud.readers.workloads.tables.columns import NEVER_RAN, OPEN, Column
+from hcloud.readers.workloads.tables.columns import BEFORE, NEVER_RAN, OPEN, Column
 from hcloud.readers.workloads.tables.dates import DAY_FIRST, MONTH_FIRST, orders_of, unix_of_date
 from hcloud.readers.workloads.tables.mending import PlainTable, mending_command
 from hcloud.readers.workloads.tables.waits import read_waits
@@ -113,6 +113,10 @@ def with_command(source: TraceFile, findings: Findings, dates: str = "") -> Inpu
         mend = piped(source, f"sed -E '{_ITS_YEAR[short['mark'] or '']}'")
         told = f"; if all are of this year: {mend}" if mend else ""
         error.hint = f"print times with their year (of LSF: LSB_DISPLAY_YEAR=Y), as 2026-11-01 10:00{told}"
+    elif all(BEFORE in problem.allowed for problem in findings.problems):
+        error.hint = (
+            "write the oldest time there for jobs that began before; of jobs that never ran, --set open_ends=leave-out"
+        )
     elif sizes := [p for p in findings.problems if p.allowed.endswith("as 8Gi") and p.value.strip("'").isdecimal()]:
         error.hint = "say the unit of memory: --set memory_unit=MiB, KiB or B" if _are_most(sizes) else ""
     return error
