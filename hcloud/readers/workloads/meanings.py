@@ -19,13 +19,15 @@ _OF_JOBS = {
     "started_on stime launched_at launch_time execution_start job_start_date beginn gestartet",
     "end": "end end_date end_time time_end ended ended_at ended_on end_at finish finish_time finish_date finished "
     "finished_at finished_on completed completed_at completed_on completion_time completion_date stop stop_time "
-    "stopped_at terminated_at deleted deleted_at deletion_time ende beendet",
-    "cores": "cores core cpus cpu vcpus vcpu ncpus num_cpus num_cores n_cpus n_cores ncores cpu_count cpu_cores "
+    "stopped_at terminated_at deleted deleted_at deletion_time ende beendet complete",
+    "cores": "cores core cpus cpu vcpus vcpu ncpus num_cpus num_cpu cpu_num "
+    "num_cores n_cpus n_cores ncores cpu_count cpu_cores "
     "processors procs num_processors num_procs nprocs slots required_slots alloc_cpus req_cpus request_cpus "
     "requested_cpus requested_cpu requested_cores allocated_cpus cpu_request cpu_requests entrypoint_num_cpus "
     "resource_list_ncpus millicores millicpu kerne",
     "memory": "memory entrypoint_memory",  # "mem" without a unit may be MB
-    "gpus": "gpus gpu num_gpus n_gpus ngpus gpu_count req_gpus request_gpus requested_gpus alloc_gpus "
+    "gpus": "gpus gpu num_gpus num_gpu n_gpus n_gpu ngpus gpu_num gpu_count "
+    "gpu_request gpu_requests req_gpus request_gpus requested_gpus alloc_gpus "
     "entrypoint_num_gpus resource_list_ngpus",
     "app": "app application app_name",
     "qos": "qos qos_class",
@@ -64,7 +66,7 @@ _ONLY_ALONE = frozenset(("group", "clock", "at", "deleted", "deleted_at", "delet
 _BEFORE_UNITS = {
     "duration": "duration run_time elapsed elapsed_time wall wall_time wallclock wall_clock wallclock_time "
     "wall_clock_time ru_wallclock elapsed_raw execution_time exec_time took time_taken run_duration execution_duration "
-    "job_duration task_duration total_run_time resources_used_walltime processing_time dauer laufzeit",
+    "job_duration task_duration total_run_time resources_used_walltime processing_time dauer laufzeit realtime",
     "memory": "memory mem ram memory_request mem_request mem_req req_mem max_rss memory_requests requested_memory "
     "request_memory requested_mem memory_requested mem_requested memory_limit mem_limit allocated_memory alloc_mem "
     "speicher arbeitsspeicher",
@@ -160,7 +162,8 @@ def meant(names: Iterable[str], meanings: Mapping[str, str]) -> dict[str, str]:
     found = dict[str, str]()
     for name in sorted(names, key=lambda name: (name not in meanings.values(), spelt(name) in _ONLY_ALONE)):
         mine = meanings.get(plain(name)) or meanings.get(spelt(name))
-        if mine is not None and mine not in found and "," not in name and "=" not in name:
+        of_another = mine == "cores" and "%" in name
+        if mine is not None and mine not in found and not of_another and "," not in name and "=" not in name:
             found[mine] = name
     return found
 
