@@ -42,7 +42,7 @@ _BARE_MEMORY = frozenset(
 _FLAGS = ("columns", "decimal")
 _NODES = re.compile(r"((num|n|req|alloc|number_of)_?)?(nodes|hosts|instances|replicas)|node_count")
 _OF_A_NODE = re.compile(r"ppn|(cores|cpus|vcpus|ncpus|procs)_(per|a)_(node|host|instance|replica)")
-_HOURS = re.compile(r"v?(core|cpu)_?(hours|hrs)")
+_HOURS = re.compile(r"(cpu_)?v?(core|cpu)_?(hours|hrs)")
 
 
 def with_options(source: TraceFile, options: WorkloadOptions) -> TraceFile:

@@ -113,7 +113,7 @@ _UNITS = re.compile(r"\s*[\[(](utc|gmt|s|sec|seconds|count|avg|average|mean|max|
 
 
 _PER_NODE = re.compile(
-    r"nodes|node_count|per_(node|task)$"
+    r"nodes|node_(count|num)|num_node|per_(node|task)$"
     r"|^((num_|n_?)?(instances|machines|replicas|tasks|copies)|(instance_|task_)?count|array_size|quantity|qty)$"
 )
 _SIZES = re.compile(
@@ -121,7 +121,7 @@ _SIZES = re.compile(
     r"($|_(count|limit|milli|ms|seconds|time|hours))"
 )
 _MEMORY = re.compile(r"(^|_)(mem|memory|ram|rss|vmem|maxrss)(_|$)")
-_WORDS = re.compile(r"(?<=[a-z]{2}|In)(?=[A-Z])")
+_WORDS = re.compile(r"(?<=[a-z]{2}|In|Of)(?=[A-Z])")
 """Where a word of a name as ``startTime`` begins."""
 
 

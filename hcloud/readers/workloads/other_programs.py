@@ -16,6 +16,13 @@ _ATTEMPTS = (
     " submit: (.startTimeEpoch / 1000), end: (if .completed then .endTimeEpoch / 1000 else null end)}]' apps.json >"
     " jobs.json, and add what each took where coresGranted is null (YARN, Kubernetes)"
 )
+_POINTS = (
+    """jq -r '"time,name,value", (.series[] | .scope as $s | .pointlist[] | [.[0], $s, .[1]] | @csv)' FILE > use.csv"""
+)
+_EXPORTED = (
+    """(echo time,name,value; jq -r '(.metric | tostring) as $s | [.timestamps, .values] | transpose[] |"""
+    """ [.[0], $s, .[1]] | @csv' FILE) > use.csv"""
+)
 _RAY = "curl http://SERVER:8265/api/jobs/ > jobs.json, and add the vCPUs and memory of each where it has none"
 _AIRFLOW = "curl -u USER 'http://SERVER:8080/api/v1/dags/~/dagRuns/~/taskInstances?limit=100000' > tasks.json"
 _SAGEMAKER = (
@@ -56,6 +63,8 @@ OTHER_JSON: tuple[tuple[frozenset[str], str, str], ...] = tuple(
             "CloudWatch's answer (monitoring) without samples",
             "ask for another time range, or other instances",
         ),
+        ("pointlist scope", "Datadog's series; as a table (machines) they are read", _POINTS),
+        ("metric timestamps", "VictoriaMetrics' export; as a table (machines) it is read", _EXPORTED),
         ("timeseries", "Azure Monitor's answer (monitoring) without 'value'", "az monitor metrics list > FILE"),
         ("timeSeries", "Google's timeSeries.list (monitoring) without points", "ask with view=FULL"),
         (

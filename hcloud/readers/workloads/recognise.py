@@ -119,7 +119,7 @@ def _is_rather_jobs(source: TraceFile, names: Sequence[str]) -> bool:
     """Whether a table that may be of machines is one of jobs: unless it has the use of a machine at a time, beside
     which a duration is no job's."""
     jobs, series = meant(names, JOBS), meant(names, SERIES)
-    is_use = {"name", "value"} <= set(series) and not {"submit", "start"} & set(jobs)
+    is_use = {"name", "value"} <= set(series) and (not {"submit", "start"} & set(jobs) or "_time" in names)  # Influx
     return is_jobs(job_columns(names)) and not (is_use and is_of_machines(source, names, series))
 
 

@@ -657,6 +657,10 @@ def test_columns_are_known_by_what_schedulers_and_clouds_call_them(tmp_path: Pat
          "each job takes 1 vCPU (else say cores=NAME), whatever total_slot_ms say"),
         ("submit_time,start_time,end_time,ncpus,num_nodes",
          "ncpus has the vCPUs of a job on all nodes, whatever num_nodes say"),
+        ("submit_time,start_time,end_time,cpu_num,node_num",
+         "cpu_num has the vCPUs of a job on all nodes, whatever node_num say"),
+        ("StartedOn,CompletedOn,JobName,NumberOfWorkers,x",
+         "each job takes 1 vCPU (else say cores=NAME), whatever NumberOfWorkers say"),
     ],
 )  # fmt: skip
 def test_what_columns_may_mean_otherwise_is_asked(tmp_path: Path, names: str, asked: str) -> None:

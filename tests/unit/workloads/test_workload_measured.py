@@ -267,6 +267,26 @@ def test_counters_of_one_machine_are_read_as_its_use_alone(header: str, tmp_path
     assert list(read_as_advised(path).cores) == [2, 1]
 
 
+@pytest.mark.parametrize(
+    "table",
+    [
+        ",result,table,_start,_stop,_time,_value,_field,host\n,,0,{0},{1},{0},4,used,web\n,,0,{0},{1},{1},5,used,web\n",
+        '@timestamp,host.name,cpu.used\n"Oct 30, 2026 @ 20:00:00.000",web,4\n"Oct 30, 2026 @ 20:05:00.000",web,5\n',
+    ],
+)
+def test_what_influx_and_kibana_export_is_the_use_of_machines(table: str, tmp_path: Path) -> None:
+    """Of the one, times of the question were jobs, of the other the time was called the machine."""
+    path = tmp_path / "use.csv"
+    path.write_text(table.format(iso(0), iso(1)))
+    with pytest.raises(InputError) as refused:
+        read_workload(path)
+    assert isinstance(refused.value.hint, Advice)
+    asked = replace(refused.value.hint.on(WorkloadOptions()), series_value="cores", series_cores=None)
+    found = read_workload(path, options=asked)
+    assert isinstance(found, Demand)
+    assert (found.step_seconds, list(found.cores)) == (300, [4, 5])
+
+
 def test_columns_with_german_names_are_read_with_one_command(tmp_path: Path) -> None:
     path = tmp_path / "nutzung.csv"
     path.write_text("Zeit;Kerne\n01.11.2026 00:00;1.234,5\n01.11.2026 00:05;1.200,5\n")

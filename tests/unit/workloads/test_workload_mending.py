@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -103,6 +104,7 @@ def test_vcpus_that_two_columns_tell_are_computed_by_the_command_that_is_named(
         "submitted,seconds,core_hours\n0,1800,8\n0,0,0\n",
         "submitted,duration_ms,CPU-Hours\r\n0,1800000,8\r\n",
         "submitted,duration_days,vcpuHours\n0,0.5,192\n",
+        "submitted,elapsed,CPU Core Hours\n0,00:30:00,8\n",
         "submitted,elapsed,core_hours\n0,00:30:00,8\n",
         "start,end,cpu_hours\n2026-11-01T10:00Z,2026-11-01T10:30Z,8\n",
     ],
@@ -173,6 +175,24 @@ def test_use_that_dstat_writes_below_its_titles_is_made_a_table(tmp_path: Path) 
     found = read_workload(tmp_path / "use.csv", options=WorkloadOptions(series_cores=10))
     assert isinstance(found, Demand)
     assert found.cores.tolist() == pytest.approx([0.3, 0.9])
+
+
+@pytest.mark.skipif(shutil.which("jq") is None, reason="needs jq")
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"status": "ok", "series": [{"metric": "used", "scope": "host:web",'
+        ' "pointlist": [[1790000000000.0, 1.5], [1790000300000.0, 2.5]]}]}',
+        '{"metric": {"__name__": "used"}, "values": [1.5, 2.5], "timestamps": [1790000000000, 1790000300000]}\n',
+    ],
+)
+def test_series_of_datadog_and_victoriametrics_are_made_a_table(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "FILE"
+    path.write_text(text)
+    subprocess.run(["bash", "-c", hint_of(path)], cwd=tmp_path, check=True)
+    found = read_workload(tmp_path / "use.csv", options=WorkloadOptions(series_value="cores"))
+    assert isinstance(found, Demand)
+    assert (found.step_seconds, found.cores.tolist()) == (300, [1.5, 2.5])
 
 
 def test_jobs_without_a_submission_are_met_with_what_to_do(tmp_path: Path) -> None:

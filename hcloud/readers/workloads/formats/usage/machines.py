@@ -162,7 +162,13 @@ class _MachineTable:
         none of two is of names alone."""
         names, (first, *more) = self.header.names, self.columns.values
         odd = {problem.where.partition("column ")[2] for problem in self.findings.problems}
-        if self.columns.name is not None or not more or len(odd) != 1 or len(self.findings.problems) < self.rows:
+        if (
+            self.columns.name is not None
+            or not more
+            or len(odd) != 1
+            or names[self.columns.time] in odd
+            or len(self.findings.problems) < self.rows
+        ):
             return ""
         if any(problem.value.strip("'")[:1].isdigit() for problem in self.findings.problems):
             return ""  # formatted numbers
