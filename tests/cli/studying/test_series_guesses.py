@@ -86,6 +86,7 @@ def test_the_screen_says_of_how_many_machines_a_demand_is_the_sum(
     [
         ("cpu_util.csv", "timestamp,value", "{t},0.{v}", "fraction"),
         ("cpu_used.csv", "timestamp,value", "{t},3{v}", "cores"),
+        ("asg.csv", "timestamp,value", "{t},{v}", "percent"),
         ("cpu.csv", "time,host,cpu_pct", "{t},a,0.{v}", "fraction"),
     ],
 )
@@ -99,3 +100,12 @@ def test_values_that_hardly_are_the_percent_that_a_name_says_are_asked_about(
     command = f"--set series_cores=64 --set series_value={likely}"
     assert command in " ".join(capsys.readouterr().err.split())
     assert run([*words, "--set", f"series_value={likely}"]) == 0
+
+
+def test_what_disks_do_is_no_use_of_vcpus_because_nothing_else_is_known(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "disk_write_bytes.csv").write_text("timestamp,value\n0,5000\n300,4000\n", encoding="utf-8")
+    assert run(["workload", "show", str(tmp_path / "disk_write_bytes.csv")]) == 1
+    told = " ".join(capsys.readouterr().err.split())
+    assert "the largest of its values is 5000, and nothing says what they are hint: if they are vCPUs in use" in told

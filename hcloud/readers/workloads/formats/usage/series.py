@@ -37,7 +37,8 @@ EXAMPLE_CORES = "4"
 _MONOTONE, _RESETS = 48, 0.01
 """Ours: of so many steps of a use of CPUs some fall; a counter falls when its machine begins anew."""
 _COUNTS = re.compile(r"request|volume|(?<!ac)(?<!dis)count(?!e?r)")
-_NAMED = "from the file's name"
+_NO_CPUS = re.compile(r"memory|disk|network|bytes|latency|iops")
+_NAMED, _UNKNOWN = "from the file's name", "nothing else known"
 _TIME = Column("timestamp", "time", high=limits.SUBMIT_SECONDS)
 
 
@@ -166,10 +167,14 @@ def meaning_of(source: TraceFile, options: WorkloadOptions) -> Meaning:
 def _rules(source: TraceFile, meaning: Meaning, most: float, options: WorkloadOptions) -> list[Modelled]:
     """What turns values into vCPUs; InputError where the file's name says percent and the largest is hardly one."""
     value, why = meaning.value, meaning.why
-    if meaning.is_doubtful and not 1 < most <= _HIGH[value]:
-        likely = "fraction" if most <= 1 else "cores"
+    is_other = why == _UNKNOWN and (options.series_cores is not None or _NO_CPUS.search(source.path.name.lower()))
+    if is_other or (meaning.is_doubtful and not 1 < most <= _HIGH["percent"]):
+        likely = "fraction" if most <= 1 else "percent" if most <= _HIGH["percent"] else "cores"
+        told = (
+            "its name alone says that its values are percent" if meaning.is_doubtful else "nothing says what they are"
+        )
         raise InputError(
-            f"{source.name}: its name alone says that its values are percent, and the largest is {most:g}",
+            f"{source.name}: the largest of its values is {most:g}, and {told}",
             hint=advice(source, {"series_value": likely}, f"they are {PARTS.get(likely, 'vCPUs in use')}"),
         )
     rules = [] if meaning.column in _HIGH else [Modelled("cores", f"the value is {value} ({why})", "series_value")]
@@ -204,7 +209,7 @@ def _settle(column: str, file: str, options: WorkloadOptions) -> tuple[str, str]
         return "percent", _NAMED
     if _COUNTS.search(file):
         return "requests", _NAMED
-    return "cores", "nothing else known"
+    return "cores", _UNKNOWN
 
 
 def regular(
