@@ -17,7 +17,7 @@ from hcloud.planning.forecasting.demand import demand_of, mean_cores, peak_cores
 from hcloud.planning.forecasting.window import AskedWindow, restricted, window_of
 from hcloud.readers.configuration.config import load_config
 from hcloud.readers.workloads.entry import read_workload
-from hcloud.readers.workloads.formats.jobs.jobs_table import NO_START
+from hcloud.readers.workloads.formats.jobs.jobs_table import NO_START, NO_WAIT
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.store.plan_file import load_plan
 from hcloud.usecases.studies.simulation import SimulationRequest, open_study
@@ -129,6 +129,15 @@ def test_a_job_without_a_start_counts_from_its_submission(tmp_path: Path) -> Non
     assert isinstance(jobs, Jobs)
     assert jobs.begins.tolist() == [50.0, 10.0]
     assert jobs.provenance.repaired[NO_START] == 1
+
+
+def test_a_log_whose_waits_are_unknown_names_no_option_of_tables(tmp_path: Path) -> None:
+    path = tmp_path / "log.swf"
+    path.write_text("; Version: 2.2\n1 10 -1 100 4 -1 -1 4 -1 -1 1 1 1 -1 1 -1 -1 -1\n", encoding="utf-8")
+    jobs = read_workload(path)
+    assert isinstance(jobs, Jobs)
+    assert jobs.begins.tolist() == [10.0]
+    assert [reason for reason in jobs.provenance.repaired if "start" in reason] == [NO_WAIT]
 
 
 def test_the_same_jobs_in_another_order_give_the_same_bits(tmp_path: Path) -> None:

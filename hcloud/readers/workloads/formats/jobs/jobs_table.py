@@ -69,7 +69,8 @@ _UNTIL = Column("end", "time", high=limits.SUBMIT_SECONDS)
 START_KEY = "columns"
 AT_ONCE = "jobs count from submission; recorded starts are not used"
 STILL_RUNS = "without an end: counted up to the newest time in the file (open_ends=run)"
-NO_START = "without a start: counted from its submission (if they never ran: open_ends=leave-out)"
+NO_WAIT = "without a start: counted from its submission"
+NO_START = f"{NO_WAIT} (if they never ran: open_ends=leave-out)"
 NO_SUBMIT = "without a submission: submitted when it began (open_ends)"
 NEVER_RAN = "without a start, an end or a duration: never ran (open_ends)"
 LENGTH = f"an end after the begin, by at most {limits.DURATION_SECONDS:g} s"
@@ -354,7 +355,8 @@ def _started(draft: Draft, options: WorkloadOptions) -> Floats | None:
     if waited and options.begin == "submit":
         draft.modelled.append(Modelled("start", AT_ONCE, "begin"))
         return None
-    draft.repair(NO_START, int(np.count_nonzero(np.isnan(draft.start))))
+    no_start = NO_START if draft.format.startswith("jobs-") else NO_WAIT  # other logs tell what never ran
+    draft.repair(no_start, int(np.count_nonzero(np.isnan(draft.start))))
     return start if waited else None
 
 
