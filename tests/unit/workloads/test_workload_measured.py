@@ -492,6 +492,10 @@ def test_columns_of_parts_of_a_vcpu_are_read_as_such(header: str, scale: float, 
         ),
         ("time,rack,value\n{0},a,1\n{0},b,1\n{1},a,2\n", "if rows are of several machines, add name=NAME to --columns"),
         (
+            "name,tags,time,mean\ncpu,host=a,{0},1\ncpu,host=b,{0},1\ncpu,host=a,{1},2\n",
+            "if another column names the machine, say --columns timestamp=time,name=NAME,value=mean; ",
+        ),
+        (
             "date,slot,host,cpu\n2026-11-02,00:00,a,1\n2026-11-02,00:05,a,1\n",
             "write it behind the date; its other columns",
         ),

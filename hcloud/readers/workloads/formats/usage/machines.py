@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 import re
+import shlex
 from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -79,7 +80,7 @@ def measured(source: TraceFile, options: WorkloadOptions, progress: Progress | N
     every = list(table.series())
     refuse_counters(source.name, [series for series in every if not series.unit])
     found = MeasuredUse(source, FORMAT, every, table.rows, table.repaired, of_all=columns.of_all)
-    found.findings, found.if_twice = table.findings, _apart(columns)
+    found.findings, found.if_twice = table.findings, _apart(columns, header.names)
     found.rules += table.rules()
     return found
 
@@ -306,11 +307,16 @@ class _MachineTable:
         return told
 
 
-def _apart(columns: MachineColumns) -> str:
+def _apart(columns: MachineColumns, names: list[str]) -> str:
     """What to do about times that are there twice: another column may tell them apart."""
     if not columns.left_out:
         return ""
-    machine = "" if columns.name is not None else "if rows are of several machines, add name=NAME to --columns; "
+    machine = "if rows are of several machines, add name=NAME to --columns; "
+    if columns.name is not None:
+        keys = as_option(
+            {"timestamp": names[columns.time], "name": "NAME", "value": names[columns.values[0]]}, whole=True
+        )
+        machine = f"if another column names the machine, say --columns {shlex.quote(keys)}; "
     others = some_of(columns.left_out, _NAMED)
     return f"{machine}if the time of day has its own column, write it behind the date; its other columns: {others}"
 
