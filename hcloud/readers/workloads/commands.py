@@ -20,10 +20,9 @@ from hcloud.readers.workloads.meanings import (
     plain,
     sizes_apart,
     spelt,
-    unit_said,
 )
 from hcloud.readers.workloads.options import WorkloadOptions, with_keys
-from hcloud.readers.workloads.quantities import NUMBER, SECONDS
+from hcloud.readers.workloads.quantities import NUMBER
 from hcloud.readers.workloads.source import STDIN_FILE, STDIN_NAME, UNPACK, TraceFile
 
 _BARE_MEMORY = frozenset(
@@ -43,7 +42,7 @@ _BARE_MEMORY = frozenset(
 _FLAGS = ("columns", "decimal")
 _NODES = re.compile(r"((num|n|req|alloc|number_of)_?)?(nodes|hosts|instances|replicas)|node_count")
 _OF_A_NODE = re.compile(r"ppn|(cores|cpus|vcpus|ncpus|procs)_(per|a)_(node|host|instance|replica)")
-_HOURS = re.compile(r"v?(core|cpu)_?(hours|hrs)")
+_HOURS = re.compile(r"(cpu_)?v?(core|cpu)_?(hours|hrs)")
 
 
 def with_options(source: TraceFile, options: WorkloadOptions) -> TraceFile:
@@ -192,8 +191,12 @@ def jobs_advice(source: TraceFile, found: Mapping[str, str], names: Sequence[str
     there. Memory of which a name says no unit is named in it with one, as it would be another demand in another."""
     bare = bare_memory(names) if "memory" not in found else ""
     found = {**found, "memory": bare} if bare else found
+    hours = "" if "cores" in found else next((name for name in names if _HOURS.fullmatch(spelt(name))), "")
+    found = {**found, "cores": hours} if hours else found
     keys = {"columns": as_option(found), **units}
     where = list(_assumed(source, found, names, units))
+    if hours:
+        where.append(f"{hours} is how long each job ran times its vCPUs (else say cores=NAME)")
     if bare:
         unit = units.get("memory_unit", "MiB")
         apart = " or ".join(one for one in ("GiB", "KiB", "MiB") if one != unit)
@@ -239,7 +242,7 @@ def _assumed(
     if "cores_unit" not in units and (plain(cores) == "cpu" or "slots" in plain(cores)):
         yield f"{cores} counts vCPUs (else add --set vcpus_per_core=N, the vCPUs of each)"
     if apart:
-        say = f"else say cores=NAME{_product(source, found, names, unit)}"
+        say = f"else say cores=NAME{_product(source, names)}"
         size = f"{cores} has the vCPUs of a job on all nodes" if cores else f"each job takes 1 vCPU ({say})"
         yield f"{size}, whatever {', '.join(apart)} say"
     yield from _never_ran(units)
@@ -248,27 +251,21 @@ def _assumed(
         yield f"{mine} is {found[mine]} (else say {', '.join(more)})"
 
 
-def _product(source: TraceFile, found: Mapping[str, str], names: Sequence[str], unit: str) -> str:
-    """How to make the column of vCPUs that two others tell: nodes and vCPUs a node, or hours of vCPUs and how long a
-    job ran, in a ``unit``. Nothing where a cell is no number, or may hold a comma, which the command splits by."""
+def _product(source: TraceFile, names: Sequence[str]) -> str:
+    """How to make the column of vCPUs that two others tell: nodes and vCPUs a node. Nothing where a cell is no number,
+    or may hold a comma, which the command splits by."""
     at = {spelt(name): place for place, name in enumerate(names)}
     nodes, each = (next((name for name in at if of.fullmatch(name)), "") for of in (_NODES, _OF_A_NODE))
-    hours, ran = next((name for name in at if _HOURS.fullmatch(name)), ""), found.get("duration", "")
-    if nodes and each:
-        told, (one, other), cores = f"{nodes} times {each}", (at[nodes], at[each]), "{} * {}"
-    elif hours and ran:
-        in_an_hour = 3600 / SECONDS[unit_said("duration", ran) or unit or "s"]
-        told, (one, other) = f"{hours} in {ran}", (at[hours], at[spelt(ran)])
-        cores = "{1} > 0 ? {0} / {1}" + f"{f' * {in_an_hour:.12g}' if in_an_hour != 1 else ''} : 1"
-    else:
+    if not nodes or not each:
         return ""
     cells = [cell.strip() for cell in source.head.decode("utf-8", "replace").split("\n")[1].split(",")]
-    if b'"' in source.head or len(cells) != len(names) or not all(map(NUMBER.fullmatch, (cells[one], cells[other]))):
+    both = at[nodes], at[each]
+    if b'"' in source.head or len(cells) != len(names) or not all(NUMBER.fullmatch(cells[one]) for one in both):
         return ""
-    made = f'(NR == 1 ? "cores" : {cores.format(f"${one + 1}", f"${other + 1}")})'
+    made = f'(NR == 1 ? "cores" : ${both[0] + 1} * ${both[1] + 1})'
     program = f'{{sub(/\\r$/, "")}} {{print $0 "," {made}}}'
     command = piped(source, f"awk -F, {shlex.quote(program)}")
-    return f"; of {told}: {command}" if command else ""
+    return f"; of {nodes} times {each}: {command}" if command else ""
 
 
 def _text(value: object) -> str:

@@ -10,35 +10,37 @@ from hcloud.readers.workloads.findings import shown
 
 _OF_JOBS = {
     "id": "id job job_id jobid jobidraw task task_id taskid name jobname job_name run_id pod pod_name uuid "
-    "submission_id",
+    "submission_id auftrag",
     "submit": "submit submit_time submitted submitted_at submitted_on submit_at submission submission_time time_submit "
     "arrival arrival_time arrived queued queued_at queued_when queued_dttm enqueued enqueued_at enqueue_time qtime "
     "created created_at created_on create_time creation_time creation_timestamp creation_date submit_date "
-    "submission_date requested_at received_at qdate",
+    "submission_date requested_at received_at qdate eingereicht",
     "start": "start start_date start_time time_start started started_at start_at begin begin_time began began_at "
-    "started_on stime launched_at launch_time execution_start job_start_date",
+    "started_on stime launched_at launch_time execution_start job_start_date beginn gestartet",
     "end": "end end_date end_time time_end ended ended_at ended_on end_at finish finish_time finish_date finished "
     "finished_at finished_on completed completed_at completed_on completion_time completion_date stop stop_time "
-    "stopped_at terminated_at deleted deleted_at deletion_time",
-    "cores": "cores core cpus cpu vcpus vcpu ncpus num_cpus num_cores n_cpus n_cores ncores cpu_count cpu_cores "
+    "stopped_at terminated_at deleted deleted_at deletion_time ende beendet complete",
+    "cores": "cores core cpus cpu vcpus vcpu ncpus num_cpus num_cpu cpu_num "
+    "num_cores n_cpus n_cores ncores cpu_count cpu_cores "
     "processors procs num_processors num_procs nprocs slots required_slots alloc_cpus req_cpus request_cpus "
     "requested_cpus requested_cpu requested_cores allocated_cpus cpu_request cpu_requests entrypoint_num_cpus "
-    "resource_list_ncpus millicores millicpu",
+    "resource_list_ncpus millicores millicpu kerne",
     "memory": "memory entrypoint_memory",  # "mem" without a unit may be MB
-    "gpus": "gpus gpu num_gpus n_gpus ngpus gpu_count req_gpus request_gpus requested_gpus alloc_gpus "
+    "gpus": "gpus gpu num_gpus num_gpu n_gpus n_gpu ngpus gpu_num gpu_count "
+    "gpu_request gpu_requests req_gpus request_gpus requested_gpus alloc_gpus "
     "entrypoint_num_gpus resource_list_ngpus",
     "app": "app application app_name",
     "qos": "qos qos_class",
 }
 _OF_SERIES = {
     "timestamp": "timestamp time clock date datetime date_time ts timegenerated period_start interval_start "
-    "sample_time at measured_at sampled_at recorded_at",
+    "sample_time at measured_at sampled_at recorded_at zeit zeitpunkt zeitstempel datum",
     "name": "name instance host hostname machine vm vm_name instance_id instance_name server node computer series "
-    "metric resource container pod tenant group",
+    "metric resource container pod tenant group rechner",
     "value": "value val average avg mean usage utilization utilisation load percentage_cpu cpu cpu_usage cpu_util "
-    "cpu_percent cpu_utilization cpu_utilisation cpuutilization cpu_load countervalue",
-    "cores": "cores vcpus cpu_cores cores_used used_cores vcpus_used",
-    "percent": "percent percentage cpu_pct pct",
+    "cpu_percent cpu_utilization cpu_utilisation cpuutilization cpu_load countervalue auslastung",
+    "cores": "cores vcpus cpu_cores cores_used used_cores vcpus_used kerne",
+    "percent": "percent percentage cpu_pct pct prozent",
     "fraction": "fraction",
     "requests": "requests request_count",
     "memory": "memory memory_gib mem_gib ram_gib memory_gb mem_gb ram_gb",
@@ -50,13 +52,13 @@ UNITS: Mapping[str, Mapping[str, str]] = {
         "ns": "ns nanos nanoseconds",
         "us": "us usec micros microseconds",
         "ms": "ms msec millis milliseconds",
-        "s": "s sec secs second seconds",
-        "min": "min mins minute minutes",
-        "h": "h hr hrs hour hours",
+        "s": "s sec secs second seconds sekunden",
+        "min": "min mins minute minutes minuten",
+        "h": "h hr hrs hour hours stunden std",
         "d": "day days",
     },
     "memory": {"B": "b byte bytes", "KiB": "kb kib ki", "MiB": "mb mib mi", "GiB": "gb gib gi", "TiB": "tb tib ti"},
-    "cores": {"milli": "milli millis millicores millicpu m"},
+    "cores": {"milli": "milli millis millicores millicpu m", "vcpu-hours": "hours hrs"},
 }
 """What a column's name ends with that says its unit, by our column and the unit."""
 _ONLY_ALONE = frozenset(("group", "clock", "at", "deleted", "deleted_at", "deletion_time"))
@@ -64,9 +66,10 @@ _ONLY_ALONE = frozenset(("group", "clock", "at", "deleted", "deleted_at", "delet
 _BEFORE_UNITS = {
     "duration": "duration run_time elapsed elapsed_time wall wall_time wallclock wall_clock wallclock_time "
     "wall_clock_time ru_wallclock elapsed_raw execution_time exec_time took time_taken run_duration execution_duration "
-    "job_duration task_duration total_run_time resources_used_walltime processing_time",
+    "job_duration task_duration total_run_time resources_used_walltime processing_time dauer laufzeit realtime",
     "memory": "memory mem ram memory_request mem_request mem_req req_mem max_rss memory_requests requested_memory "
-    "request_memory requested_mem memory_requested mem_requested memory_limit mem_limit allocated_memory alloc_mem",
+    "request_memory requested_mem memory_requested mem_requested memory_limit mem_limit allocated_memory alloc_mem "
+    "speicher arbeitsspeicher",
     "cores": "cpu cpus cores vcpu vcpus cpu_request cpu_requests",
 }
 KINDS = {
@@ -91,6 +94,7 @@ def _of_jobs() -> dict[str, str]:
     """Our columns by all that they are called: in one word too, and with their units behind them."""
     behind = {mine: tuple(" ".join(words.values()).split()) for mine, words in UNITS.items()}
     behind |= dict.fromkeys(("submit", "start", "end"), _BEHIND_TIMES)
+    behind["cores"] = tuple(UNITS["cores"]["milli"].split())  # hours of CPUs may be those in use
     names = _by_other(_OF_JOBS | {"duration": f"{_BEFORE_UNITS['duration']} seconds minutes hours"})
     names = {name.replace("_", ""): mine for name, mine in names.items()} | names
     before = [*names.items(), *_by_other(_BEFORE_UNITS).items()]
@@ -109,7 +113,7 @@ _UNITS = re.compile(r"\s*[\[(](utc|gmt|s|sec|seconds|count|avg|average|mean|max|
 
 
 _PER_NODE = re.compile(
-    r"nodes|node_count|per_(node|task)$"
+    r"nodes|node_(count|num)|num_node|per_(node|task)$"
     r"|^((num_|n_?)?(instances|machines|replicas|tasks|copies)|(instance_|task_)?count|array_size|quantity|qty)$"
 )
 _SIZES = re.compile(
@@ -117,7 +121,7 @@ _SIZES = re.compile(
     r"($|_(count|limit|milli|ms|seconds|time|hours))"
 )
 _MEMORY = re.compile(r"(^|_)(mem|memory|ram|rss|vmem|maxrss)(_|$)")
-_WORDS = re.compile(r"(?<=[a-z]{2}|In)(?=[A-Z])")
+_WORDS = re.compile(r"(?<=[a-z]{2}|In|Of)(?=[A-Z])")
 """Where a word of a name as ``startTime`` begins."""
 
 
@@ -158,7 +162,8 @@ def meant(names: Iterable[str], meanings: Mapping[str, str]) -> dict[str, str]:
     found = dict[str, str]()
     for name in sorted(names, key=lambda name: (name not in meanings.values(), spelt(name) in _ONLY_ALONE)):
         mine = meanings.get(plain(name)) or meanings.get(spelt(name))
-        if mine is not None and mine not in found and "," not in name and "=" not in name:
+        of_another = mine == "cores" and "%" in name
+        if mine is not None and mine not in found and not of_another and "," not in name and "=" not in name:
             found[mine] = name
     return found
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 
 from hcloud.errors import InputError
 from hcloud.model.files import check_sort
@@ -11,8 +12,6 @@ from hcloud.readers.workloads.commands import advice, jobs_advice, piped
 from hcloud.readers.workloads.findings import shown
 from hcloud.readers.workloads.formats import FORMATS
 from hcloud.readers.workloads.formats.jobs.json_text import is_empty_list, json_as_text, no_json_job
-from hcloud.readers.workloads.formats.jobs.pods import COMMAND as KUBECTL
-from hcloud.readers.workloads.formats.jobs.slurm import COMMAND as SACCT
 from hcloud.readers.workloads.formats.jobs.slurm import is_sacct
 from hcloud.readers.workloads.formats.usage.machine_columns import SADF, is_machines
 from hcloud.readers.workloads.meanings import (
@@ -27,6 +26,7 @@ from hcloud.readers.workloads.meanings import (
     meant,
 )
 from hcloud.readers.workloads.options import WorkloadOptions
+from hcloud.readers.workloads.other_programs import OTHER_JSON, OTHER_TEXT
 from hcloud.readers.workloads.source import ZIP, TraceFile
 from hcloud.readers.workloads.tables.blanks import apart_by_blanks
 from hcloud.readers.workloads.tables.day_and_time import refuse_days_apart
@@ -119,7 +119,7 @@ def _is_rather_jobs(source: TraceFile, names: Sequence[str]) -> bool:
     """Whether a table that may be of machines is one of jobs: unless it has the use of a machine at a time, beside
     which a duration is no job's."""
     jobs, series = meant(names, JOBS), meant(names, SERIES)
-    is_use = {"name", "value"} <= set(series) and not {"submit", "start"} & set(jobs)
+    is_use = {"name", "value"} <= set(series) and (not {"submit", "start"} & set(jobs) or "_time" in names)  # Influx
     return is_jobs(job_columns(names)) and not (is_use and is_of_machines(source, names, series))
 
 
@@ -160,132 +160,23 @@ _FORMATS = "'hcloud workload --help' lists the formats, docs/reference/formats.m
 _NAMES, _LOOK, _TITLES = 12, 1000, 20
 _RULED = re.compile(rb"dag_id[^\n]*\n=+\+=")
 _KEY = re.compile(rb'"([A-Za-z_][\w. -]{0,40})"\s*:')
-_LSF = (
-    """awk 'BEGIN {print "submit,start,end,cores"} $1 == "\\"JOB_FINISH\\"" && $11 {print $8 "," $11 "," $3 "," $7}'"""
-    " lsb.acct > jobs.csv"
-)
-_ATTEMPTS = (
-    r"""jq '[.[] as $a | $a.attempts[] | {id: "\($a.id)/\(.attemptId // 1)", cores: $a.coresGranted,"""
-    " submit: (.startTimeEpoch / 1000), end: (if .completed then .endTimeEpoch / 1000 else null end)}]' apps.json >"
-    " jobs.json, and add what each took where coresGranted is null (YARN, Kubernetes)"
-)
-_RAY = "curl http://SERVER:8265/api/jobs/ > jobs.json, and add the vCPUs and memory of each where it has none"
-_AIRFLOW = "curl -u USER 'http://SERVER:8080/api/v1/dags/~/dagRuns/~/taskInstances?limit=100000' > tasks.json"
-_SAGEMAKER = (
-    "for j in $(aws sagemaker list-training-jobs --query 'TrainingJobSummaries[].TrainingJobName' --output text); do"
-    " aws sagemaker describe-training-job --training-job-name $j; done | jq -c '{id: .TrainingJobName, submit:"
-    " .CreationTime, start: .TrainingStartTime, end: .TrainingEndTime, gpus: (if .ResourceConfig.InstanceType |"
-    ' test("^ml.(g|p|trn|inf)") then 1 else 0 end), cores: (.ResourceConfig | .InstanceCount *'
-    r""" (.InstanceType | if test("[0-9]xlarge$") then 4 * (capture("(?<n>[0-9]+)xlarge$").n | tonumber)"""
-    """ elif endswith(".xlarge") then 4 else 2 end))}' > jobs.json"""
-)
-_OTHER_JSON: tuple[tuple[frozenset[str], str, str], ...] = tuple(
-    (frozenset(keys.split()), nearest, command)
-    for keys, nearest, command in (
-        (
-            "resultType vector",
-            "an answer of Prometheus at one moment; a plan needs a range",
-            "ask /api/v1/query_range with start, end and step in place of /api/v1/query",
-        ),
-        ("resultType", "an answer of Prometheus of another type than matrix", "ask /api/v1/query_range for a vector"),
-        (
-            "Event Timestamp",
-            "Spark's event log, which has applications in several lines; its history server's list is read",
-            f"curl http://SERVER:18080/api/v1/applications > apps.json; {_ATTEMPTS}",
-        ),
-        ("attempts sparkUser", "Spark's list of applications, once each attempt is a job", _ATTEMPTS),
-        (
-            "Reservations Instances",
-            "a list of EC2 instances, without their use over time",
-            "ask for their use: aws cloudwatch get-metric-data, or aws cloudwatch get-metric-statistics",
-        ),
-        (
-            "Metrics Namespace",
-            "CloudWatch's list of metrics, without their samples",
-            "ask for the samples: aws cloudwatch get-metric-data",
-        ),
-        (
-            "MetricDataResults",
-            "CloudWatch's answer (monitoring) without samples",
-            "ask for another time range, or other instances",
-        ),
-        ("timeseries", "Azure Monitor's answer (monitoring) without 'value'", "az monitor metrics list > FILE"),
-        ("timeSeries", "Google's timeSeries.list (monitoring) without points", "ask with view=FULL"),
-        (
-            "pbs_version",
-            "qstat's JSON; PBS's accounting log (pbs) is read",
-            "cat /var/spool/pbs/server_priv/accounting/2* > pbs.log",
-        ),
-        ("TrainingJobArn", "SageMaker's jobs (jobs-csv), once each has the vCPUs of its instances", _SAGEMAKER),
-        ("ProcessingJobArn", "SageMaker's jobs; its training jobs are read likewise (jobs-csv)", _SAGEMAKER),
-        ("closure launchPlan", "Flyte's executions, without what their tasks request; their pods have it", KUBECTL),
-        ("COMMAND RECORDS", "bjobs' JSON; LSF's accounting (jobs-csv) is read, once it is a table", _LSF),
-        ("jobs", "sacct's JSON (slurm), whose jobs have 'submission' and 'elapsed'", "sacct --json > FILE"),
-        ("items", "kubectl's list of pods (pods)", KUBECTL),
-    )
-)
-
-_ARGO = "argo list -A -o json > flows.json, or kubectl get workflows -A -o json > flows.json"
-_SADF = (
-    """awk -F';' 'BEGIN {print "time,name,percent"} !/^#/ && $4 == -1 {print $3 "," $1 "," $5 + $6 + $7}' FILE"""
-    " > use.csv (user, nice and system of sadf -d -- -u)"
-)
-_TOP = (
-    "(echo time,%s,cpu,memory; while sleep 60; do kubectl top %s --no-headers | awk -v t=$(date +%%s)"
-    """ '{print t "," %s}'; done) > use.csv"""
-)
-_TOP_NODES = _TOP % ("node", "nodes", '$1 "," $2 "," $4')
-_TOP_PODS = _TOP % ("pod", "pods -A", '$1 "/" $2 "," $3 "," $4')
-_COMMAS = "write commas: tr '|' ',' < FILE > mended.csv"
-_CLOUDWATCH = "ask for JSON: aws cloudwatch get-metric-data --output json, or get-metric-statistics"
-_OTHER_TEXT: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
-    (re.compile(pattern), nearest, command)
-    for pattern, nearest, command in (
-        (
-            r"JOBID\s+USER\s+(STAT|JOB_NAME)\s|Job <\d|Summary of time in seconds",
-            "LSF's text for people; its accounting (jobs-csv) is read, once it is a table",
-            _LSF,
-        ),
-        (r"\s*JOBID\s+\S", "a list of squeue, without times; sacct (slurm) has them", f"{SACCT} > jobs.txt"),
-        (
-            r"(?i)\s*JobID\b.*\s\s",
-            "sacct's list in columns of fixed width; -P (slurm) separates them",
-            f"{SACCT} > jobs.txt",
-        ),
-        (r"# hostname,", "sadf -d (machines), once it has the use alone", _SADF),
-        (r"Linux \S+ \(", "sar's text; sadf (machines) writes a table of the same", f"sadf -d -- -u > FILE; {_SADF}"),
-        (r"procs -", "vmstat's text, without times; sadf (machines) has them", f"sadf -d -- -u > FILE; {_SADF}"),
-        (r"(NAMESPACE|NAME)\s.*\sDURATION", "argo's table, without requests; as JSON (pods) it is read", _ARGO),
-        (r"- metadata:", "argo's YAML; as JSON (pods) it is read", _ARGO),
-        (r"\[JobDetails\(", "what 'ray job list' prints; as JSON (jobs-csv) it is read", _RAY),
-        (r"dag_id\s*\|", "Airflow's table; the JSON of its tasks (jobs-csv) is read", _AIRFLOW),
-        (r"NAME\s+CPU\(cores\)\s+CPU", "kubectl top's table of nodes (machines), without times", _TOP_NODES),
-        (r"(NAMESPACE|NAME|POD)\s.*CPU\(cores\)", "kubectl top's table (machines), without times", _TOP_PODS),
-        (r"(NAMESPACE|NAME)\s+\S", "kubectl's table, without times and requests (pods)", KUBECTL),
-        (r'"JOB_FINISH"|Accounting information about jobs', "LSF's accounting (jobs-csv), once it is a table", _LSF),
-        (r"[^|,;\t]+(\|[^|,;\t]+)+$", "a table (jobs-csv) whose columns a bar separates", _COMMAS),
-        (r"apiVersion: ", "kubectl's YAML; as JSON (pods) it is read", KUBECTL),
-        (r"(Datapoints|MetricDataResults|Messages|Label):", "CloudWatch's answer (monitoring) as YAML", _CLOUDWATCH),
-        (r"-{8}|METRICDATARESULTS|CPUUtilization\s*$", "CloudWatch's answer (monitoring) as text", _CLOUDWATCH),
-        (
-            r'"?(Full label|Label)"?,',
-            "what CloudWatch's console downloads; its answer as JSON is read (monitoring)",
-            _CLOUDWATCH,
-        ),
-    )
-)
 
 
 def unknown_table(source: TraceFile, names: Sequence[str]) -> InputError:
     """The refusal of a table whose columns are of no format."""
     jobs, series = columns_of_jobs(source, names), meant(names, SERIES)
     table = f"a table of jobs ({'jobs-parquet' if source.head.startswith(b'PAR1') else 'jobs-csv'})"
-    if names[0] in ("Full label", "Label", SADF):
-        return unknown_text(source, f"{names[0]},")
-    if _RULED.match(source.head):
-        return unknown_text(source, "|".join(names))
+    other = f"{names[0]}," if names[0] in ("Full label", "Label", SADF) else ""
+    if other or _RULED.match(source.head):
+        return unknown_text(source, other or "|".join(names))
+    if names[0].startswith("(PDH-CSV"):
+        total = next((name for name in names if name.endswith(r"(_Total)\% Processor Time")), "NAME")
+        keys = {"columns": as_option({"timestamp": names[0], "value": total}), "dates": "month-first"}
+        read = advice(source, keys)
+        return _refusal(source, "a series (machines)", "timestamp", read)
     value = next((name for name in VALUES if name in series), None)
-    if is_jobs(jobs):
+    is_use = value is not None and jobs.get("submit") == series.get("timestamp") and not {"id", "cores"} & {*jobs}
+    if is_jobs(jobs) and not is_use:
         read = jobs_advice(source, jobs, names, likely_units(source, jobs, names))
         return _refusal(source, table, _first_missing(names, ("submit", "duration")), read)
     if "timestamp" in series and value is not None:
@@ -296,12 +187,12 @@ def unknown_table(source: TraceFile, names: Sequence[str]) -> InputError:
         given = as_option(jobs)
         told = f"say which holds it: --columns {given + ',' if given else ''}duration=NAME (or end=NAME)"
         return _refusal(source, table, "duration", f"{told}; its columns: {some_of(names, _NAMES)}")
+    if not {"submit", "timestamp"} & {*jobs, *series} and (titles := _titles_above(source, names[0])) is not None:
+        return titles
     if value is not None:
         given = as_option({mine: series[mine] for mine in ("name", value, "memory") if mine in series}, whole=True)
         told = f"say which holds the times: --columns timestamp=NAME,{given}; its columns: {some_of(names, _NAMES)}"
         return _refusal(source, "a series (machines)", "timestamp", told)
-    if not {"submit", "timestamp"} & {*jobs, *series} and (titles := _titles_above(source, names[0])) is not None:
-        return titles
     told = (
         "of jobs say --columns submit=NAME,duration=NAME (or end=NAME), with cores=NAME, memory=NAME and id=NAME where"
         " it has them, of use over time --columns timestamp=NAME,value=NAME, with name=NAME of machines; its columns: "
@@ -327,7 +218,7 @@ def _unknown_json(source: TraceFile) -> InputError:
     jobs = job_columns(keys)
     if is_empty_list(source.head) and not words & _MONITORING:
         raise no_json_job(source.name)
-    for needed, nearest, hint in _OTHER_JSON:
+    for needed, nearest, hint in OTHER_JSON:
         if needed <= words and not ("jobs" in needed and is_jobs(jobs)):
             return InputError(f"{source.name}: is JSON of no format that is read; nearest is {nearest}", hint=hint)
     if "submit" in jobs:
@@ -344,7 +235,7 @@ def unknown_text(source: TraceFile, first: str) -> InputError:
     """The refusal of text that is no table with a header."""
     begin = first.strip() or source.head[:_LOOK].decode("utf-8", "replace").strip()
     table = apart_by_blanks(source)
-    for pattern, nearest, command in _OTHER_TEXT:
+    for pattern, nearest, command in OTHER_TEXT:
         if pattern.match(begin) and not (table and table.of_jobs):
             return InputError(f"{source.name}: the format is not recognised; nearest is {nearest}", hint=command)
     if (titles := _titles_above(source, first)) is not None:
@@ -371,10 +262,10 @@ def _titles_above(source: TraceFile, first: str) -> InputError | None:
 
 def _line_of_names(source: TraceFile) -> int:
     """The line with the names of columns of a table with titles above them; 0 where there is none."""
-    for line, text in enumerate(source.head.decode("utf-8", "replace").splitlines()[1:_TITLES], 2):
+    lines = source.head.decode("utf-8", "replace").splitlines()[1 : _TITLES + 1]
+    for line, (text, below) in enumerate(pairwise(lines), 2):
         names = [name.strip(' "') for name in text.split(separator(text))]
-        series = meant(names, SERIES)
-        if is_jobs(job_columns(names)) or ("timestamp" in series and any(name in series for name in VALUES)):
+        if is_jobs(job_columns(names)) or (is_machines(names) and below.strip(' "')[:1].isdigit()):
             return line
     return 0
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from hcloud.model.workload import Modelled
 from hcloud.planning.fleets.gpu_jobs import GPUS
 from hcloud.planning.forecasting.needs import AS_ASKED, KEPT, KEY, NO_PROFILE, RESIZED
+from hcloud.readers.workloads.formats.jobs.jobs_table import START_KEY
 from hcloud.readers.workloads.formats.jobs.recorded import FEATURES, NO_ZONE
 from hcloud.readers.workloads.formats.jobs.stated_units import OF_G
 from hcloud.units import counted_vcpus, some_of
@@ -19,7 +20,7 @@ def of_rules(rules: Iterable[Modelled]) -> Iterator[str]:
     """Of what was assumed of the workload that which changes most, and what profiles changed or did not."""
     rules = tuple(rules)
     for rule in rules:
-        if rule.key in (MEMORY_KEY, CORES_KEY):
+        if rule.key in (MEMORY_KEY, CORES_KEY) or (rule.column, rule.key) == ("start", START_KEY):
             each = f"{counted_vcpus(float(rule.rule))} for each job" if rule.key == CORES_KEY else rule.rule
             yield f"no column of the workload is read as {rule.column}; assumed: {each} (workload.options.{rule.key})"
         if rule.rule == NO_ZONE:

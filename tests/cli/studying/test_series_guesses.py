@@ -79,3 +79,33 @@ def test_the_screen_says_of_how_many_machines_a_demand_is_the_sum(
     assert "use.csv: 600 rows of 2 machines · vCPU" in " ".join(capsys.readouterr().out.split())
     assert run(["workload", "show", str(tmp_path / "use.csv"), "-q"]) == 0
     assert "machines 2, added up" in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize(
+    ("name", "header", "row", "likely"),
+    [
+        ("cpu_util.csv", "timestamp,value", "{t},0.{v}", "fraction"),
+        ("cpu_used.csv", "timestamp,value", "{t},3{v}", "cores"),
+        ("asg.csv", "timestamp,value", "{t},{v}", "percent"),
+        ("cpu.csv", "time,host,cpu_pct", "{t},a,0.{v}", "fraction"),
+    ],
+)
+def test_values_that_hardly_are_the_percent_that_a_name_says_are_asked_about(
+    tmp_path: Path, name: str, header: str, row: str, likely: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [row.format(t=1_793_520_000 + 300 * i, v=10 + i % 40) for i in range(100)]
+    (tmp_path / name).write_text("\n".join([header, *rows]) + "\n", encoding="utf-8")
+    words = ["workload", "show", str(tmp_path / name), "--set", "series_cores=64"]
+    assert run(words) == 1
+    command = f"--set series_cores=64 --set series_value={likely}"
+    assert command in " ".join(capsys.readouterr().err.split())
+    assert run([*words, "--set", f"series_value={likely}"]) == 0
+
+
+def test_what_disks_do_is_no_use_of_vcpus_because_nothing_else_is_known(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "disk_write_bytes.csv").write_text("timestamp,value\n0,5000\n300,4000\n", encoding="utf-8")
+    assert run(["workload", "show", str(tmp_path / "disk_write_bytes.csv")]) == 1
+    told = " ".join(capsys.readouterr().err.split())
+    assert "the largest of its values is 5000, and nothing says what they are hint: if they are vCPUs in use" in told

@@ -17,10 +17,11 @@ from hcloud.planning.forecasting.demand import demand_of, mean_cores, peak_cores
 from hcloud.planning.forecasting.window import AskedWindow, restricted, window_of
 from hcloud.readers.configuration.config import load_config
 from hcloud.readers.workloads.entry import read_workload
-from hcloud.readers.workloads.formats.jobs.jobs_table import NO_START
+from hcloud.readers.workloads.formats.jobs.jobs_table import NO_START, NO_WAIT
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.store.plan_file import load_plan
 from hcloud.usecases.studies.simulation import SimulationRequest, open_study
+from hcloud.usecases.workloads.modelled import of_rules
 from hcloud.usecases.workloads.sources import Flags, with_flags
 from hcloud.usecases.workloads.workload import convert, workload_table
 from hcloud.views.workloads.window import window_line
@@ -130,6 +131,15 @@ def test_a_job_without_a_start_counts_from_its_submission(tmp_path: Path) -> Non
     assert jobs.provenance.repaired[NO_START] == 1
 
 
+def test_a_log_whose_waits_are_unknown_names_no_option_of_tables(tmp_path: Path) -> None:
+    path = tmp_path / "log.swf"
+    path.write_text("; Version: 2.2\n1 10 -1 100 4 -1 -1 4 -1 -1 1 1 1 -1 1 -1 -1 -1\n", encoding="utf-8")
+    jobs = read_workload(path)
+    assert isinstance(jobs, Jobs)
+    assert jobs.begins.tolist() == [10.0]
+    assert [reason for reason in jobs.provenance.repaired if "start" in reason] == [NO_WAIT]
+
+
 def test_the_same_jobs_in_another_order_give_the_same_bits(tmp_path: Path) -> None:
     head, *lines = FORMS["lasts.csv"].splitlines()
     one, other = tmp_path / "one.csv", tmp_path / "other.csv"
@@ -169,3 +179,26 @@ def test_a_plan_simulates_the_demand_that_it_plans(tmp_path: Path, capsys: pytes
     capsys.readouterr()
     assert run(["simulate", str(plan), "--json", "--now", "2026-11-20T12:00:00Z"]) == 0
     assert f'"kept_qos": {found.prediction.kept_qos}' in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("header", "columns", "said"),
+    [
+        ("id,queued_at,end,cores", "submit=queued_at", "jobs run from queued_at on, waits included"),
+        ("id,submit,end,cores", "", "jobs run from submit on, waits included"),
+        ("id,queued_at,duration,cores", "submit=queued_at", "jobs begin at queued_at, as if none waited"),
+        ("id,submit,duration,cores", "", ""),
+        ("id,begin_time,end,cores", "submit=begin_time", ""),
+    ],
+)
+def test_a_table_that_tells_submissions_alone_says_that_jobs_count_from_there(
+    tmp_path: Path, header: str, columns: str, said: str
+) -> None:
+    cells = "{i},{s},{d},4" if "duration" in header else "{i},{s},{e},4"
+    (tmp_path / "jobs.csv").write_text(_csv(header, cells), encoding="utf-8")
+    jobs = read_workload(tmp_path / "jobs.csv", options=WorkloadOptions(columns=columns))
+    warned = [one for one in of_rules(jobs.provenance.modelled) if "start" in one]
+    rule = f"{said} (else say start=NAME)"
+    assert warned == (
+        [f"no column of the workload is read as start; assumed: {rule} (workload.options.columns)"] * bool(said)
+    )

@@ -657,6 +657,10 @@ def test_columns_are_known_by_what_schedulers_and_clouds_call_them(tmp_path: Pat
          "each job takes 1 vCPU (else say cores=NAME), whatever total_slot_ms say"),
         ("submit_time,start_time,end_time,ncpus,num_nodes",
          "ncpus has the vCPUs of a job on all nodes, whatever num_nodes say"),
+        ("submit_time,start_time,end_time,cpu_num,node_num",
+         "cpu_num has the vCPUs of a job on all nodes, whatever node_num say"),
+        ("StartedOn,CompletedOn,JobName,NumberOfWorkers,x",
+         "each job takes 1 vCPU (else say cores=NAME), whatever NumberOfWorkers say"),
     ],
 )  # fmt: skip
 def test_what_columns_may_mean_otherwise_is_asked(tmp_path: Path, names: str, asked: str) -> None:
@@ -666,6 +670,31 @@ def test_what_columns_may_mean_otherwise_is_asked(tmp_path: Path, names: str, as
     with pytest.raises(InputError) as caught:
         read_workload(path)
     assert f"if {asked}, read it with: " in str(caught.value.hint)
+
+
+@pytest.mark.parametrize(
+    ("names", "cells", "columns", "unit"),
+    [
+        ("gpu_num,cpu_num,mem", "1,8,64", {"gpus": "gpu_num", "cores": "cpu_num"}, "GiB"),
+        ("num_gpu,num_cpu,memory_request", "1,2,4096", {"gpus": "num_gpu", "cores": "num_cpu"}, "MiB"),
+        ("gpu_request,cpu_request,mem", "1,12,120.0", {"gpus": "gpu_request", "cores": "cpu_request"}, "GiB"),
+        ("%cpu,cpus,mem", "380.6%,4,16", {"cores": "cpus"}, "GiB"),
+        ("%cpu,x,mem", "380.6%,4,16", {}, "GiB"),
+    ],
+)
+def test_sizes_of_jobs_are_found_by_names_of_gpu_clusters_and_memory_by_what_a_vcpu_has(
+    tmp_path: Path, names: str, cells: str, columns: dict[str, str], unit: str
+) -> None:
+    """Jobs with GPUs were some of one vCPU without any, %cpu was vCPUs, and 120 GiB for 12 vCPUs were MiB."""
+    path = tmp_path / "jobs.csv"
+    path.write_text(f"submit_time,start_time,complete,{names}\n1790000000,1790000060,1790000120,{cells}\n")
+    with pytest.raises(InputError) as caught:
+        read_workload(path)
+    assert isinstance(caught.value.hint, Advice)
+    found = called_columns(caught.value.hint.keys["columns"])
+    assert found["end"] == "complete"
+    assert {mine: found[mine] for mine in ("gpus", "cores") if mine in found} == columns
+    assert caught.value.hint.keys["memory_unit"] == unit
 
 
 def test_whether_a_machine_was_deleted_is_not_when(tmp_path: Path) -> None:

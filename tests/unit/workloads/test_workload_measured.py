@@ -12,7 +12,7 @@ from typing import Any, Literal
 import pytest
 
 from hcloud.errors import InputError
-from hcloud.model.workload import Demand
+from hcloud.model.workload import Demand, Jobs
 from hcloud.readers.workloads.commands import Advice
 from hcloud.readers.workloads.entry import read_workload
 from hcloud.readers.workloads.options import WorkloadOptions
@@ -231,6 +231,79 @@ def test_which_of_two_columns_has_the_values_is_asked(named: str, other: str, tm
     assert found.start == 0
 
 
+@pytest.mark.parametrize(
+    "table",
+    [
+        "date,time,host,cores\n2026-11-01,{},web,4\n2026-11-01,{},web,5\n",
+        "Datum,Zeit,web\n2026-11-01,{},4\n2026-11-01,{},5\n",
+        "time,date,web\n{},2026-11-01,4\n{},2026-11-01,5\n",
+        "date,time,web\n{},0.3,4\n{},0.2,5\n",
+    ],
+)
+def test_a_day_beside_a_whole_time_is_neither_a_time_nor_a_machine(table: str, tmp_path: Path) -> None:
+    path = tmp_path / "use.csv"
+    path.write_text(table.format(iso(0), iso(1)))
+    with pytest.raises(InputError) as refused:
+        read_workload(path)
+    hint = refused.value.hint
+    assert isinstance(hint, Advice)
+    assert hint.keys["extra_columns"] == "ignore"
+    found = read_workload(path, options=WorkloadOptions(extra_columns="ignore", series_value="cores"))
+    assert isinstance(found, Demand)
+    assert (found.start, found.step_seconds, list(found.cores)) == (START, 300, [4, 5])
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        '"(PDH-CSV 4.0) (Pacific Standard Time)(480)","\\\\WEB\\Processor(0)\\% Processor Time",'
+        '"\\\\WEB\\Processor(_Total)\\% Processor Time"',
+        "Timestamp,Elapsed time,CPU (%)",
+    ],
+)
+def test_counters_of_one_machine_are_read_as_its_use_alone(header: str, tmp_path: Path) -> None:
+    path = tmp_path / "use.csv"
+    path.write_text(f'{header}\n"09/21/2026 10:00:00.123"," ","50"\n"09/21/2026 10:05:00.123","20","25"\n')
+    assert list(read_as_advised(path).cores) == [2, 1]
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        ",result,table,_start,_stop,_time,_value,_field,host\n,,0,{0},{1},{0},4,used,web\n,,0,{0},{1},{1},5,used,web\n",
+        '@timestamp,host.name,cpu.used\n"Oct 30, 2026 @ 20:00:00.000",web,4\n"Oct 30, 2026 @ 20:05:00.000",web,5\n',
+    ],
+)
+def test_what_influx_and_kibana_export_is_the_use_of_machines(table: str, tmp_path: Path) -> None:
+    """Of the one, times of the question were jobs, of the other the time was called the machine."""
+    path = tmp_path / "use.csv"
+    path.write_text(table.format(iso(0), iso(1)))
+    with pytest.raises(InputError) as refused:
+        read_workload(path)
+    assert isinstance(refused.value.hint, Advice)
+    asked = replace(refused.value.hint.on(WorkloadOptions()), series_value="cores", series_cores=None)
+    found = read_workload(path, options=asked)
+    assert isinstance(found, Demand)
+    assert (found.step_seconds, list(found.cores)) == (300, [4, 5])
+
+
+def test_columns_with_german_names_are_read_with_one_command(tmp_path: Path) -> None:
+    path = tmp_path / "nutzung.csv"
+    path.write_text("Zeit;Kerne\n01.11.2026 00:00;1.234,5\n01.11.2026 00:05;1.200,5\n")
+    assert list(read_as_advised(path).cores) == [1234.5, 1200.5]
+    path.write_text("Auftrag;Beginn;Ende;Kerne;Speicher (GB)\na;01.11.2026 10:00;01.11.2026 12:00;4;16\n")
+    found = read_as_advised(path)
+    assert isinstance(found, Jobs)
+    assert [list(column) for column in (found.duration, found.cores, found.memory)] == [[7200], [4], [16]]
+
+
+def read_as_advised(path: Path) -> Jobs | Demand:
+    with pytest.raises(InputError) as refused:
+        read_workload(path)
+    assert isinstance(refused.value.hint, Advice)
+    return read_workload(path, options=refused.value.hint.on(WorkloadOptions()))
+
+
 def test_where_only_the_time_is_said_a_sum_is_no_machine(tmp_path: Path) -> None:
     path = tmp_path / "use.csv"
     path.write_text(wide().replace("Time", "when").replace("web-2", "total"))
@@ -419,6 +492,10 @@ def test_columns_of_parts_of_a_vcpu_are_read_as_such(header: str, scale: float, 
         ),
         ("time,rack,value\n{0},a,1\n{0},b,1\n{1},a,2\n", "if rows are of several machines, add name=NAME to --columns"),
         (
+            "name,tags,time,mean\ncpu,host=a,{0},1\ncpu,host=b,{0},1\ncpu,host=a,{1},2\n",
+            "if another column names the machine, say --columns timestamp=time,name=NAME,value=mean; ",
+        ),
+        (
             "date,slot,host,cpu\n2026-11-02,00:00,a,1\n2026-11-02,00:05,a,1\n",
             "write it behind the date; its other columns",
         ),
@@ -449,3 +526,18 @@ def test_what_would_be_read_as_another_use_is_refused_with_what_to_do(text: str,
             said += f"{refused}\n{refused.hint}\n"
             options = refused.hint.on(options) if isinstance(refused.hint, Advice) else options
     assert told in said
+
+
+def test_all_use_that_is_sampled_now_and_then_is_the_same_by_any_name_of_its_columns(tmp_path: Path) -> None:
+    rows = "".join(
+        f"{START + at},{use},{use}\n" for at, use in ((0, 4), (60, 8), (300, 2), (600, 3), (1800, 6), (2100, 6))
+    )
+    own, other = tmp_path / "own.csv", tmp_path / "other.csv"
+    own.write_text("timestamp,cores,memory\n" + rows)
+    other.write_text("timestamp,cores,memory_gib\n" + rows)
+    found = [read_workload(path) for path in (own, other)]
+    assert [one.provenance.format for one in found] == ["series", "machines"]
+    for one in found:
+        assert isinstance(one, Demand)
+        assert one.cores == pytest.approx([7.2, 2, 3, 3, 3, 3, 6, 6])
+        assert one.memory == pytest.approx(one.cores)

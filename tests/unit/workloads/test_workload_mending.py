@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import gzip
 import io
+import shutil
 import subprocess
 import sys
 import zipfile
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -80,10 +82,6 @@ def test_what_mends_a_mended_table_writes_another_file(tmp_path: Path) -> None:
     ("text", "at"),
     [
         ("submitted,seconds,nodes,ppn\n0,5,2,8\n", "nodes times ppn"),
-        ("submitted,minutes,core_hours\n0,30,8\n", "core_hours in minutes"),
-        ("submitted,seconds,core_hours\n0,1800,8\n0,0,0\n", "core_hours in seconds"),
-        ("submitted,duration_ms,core_hours\r\n0,1800000,8\r\n", "core_hours in duration_ms"),
-        ("submitted,duration_days,core_hours\n0,0.5,192\n", "core_hours in duration_days"),
     ],
 )
 def test_vcpus_that_two_columns_tell_are_computed_by_the_command_that_is_named(
@@ -102,9 +100,33 @@ def test_vcpus_that_two_columns_tell_are_computed_by_the_command_that_is_named(
 @pytest.mark.parametrize(
     "text",
     [
+        "submitted,minutes,core_hours\n0,30,8\n",
+        "submitted,seconds,core_hours\n0,1800,8\n0,0,0\n",
+        "submitted,duration_ms,CPU-Hours\r\n0,1800000,8\r\n",
+        "submitted,duration_days,vcpuHours\n0,0.5,192\n",
+        "submitted,elapsed,CPU Core Hours\n0,00:30:00,8\n",
+        "submitted,elapsed,core_hours\n0,00:30:00,8\n",
+        "start,end,cpu_hours\n2026-11-01T10:00Z,2026-11-01T10:30Z,8\n",
+    ],
+)
+def test_hours_of_vcpus_are_vcpus_over_the_time_that_each_job_ran(text: str, tmp_path: Path) -> None:
+    """Each job took one vCPU, and no command made more of them where a start and an end say how long it ran."""
+    path = tmp_path / "jobs.csv"
+    path.write_text(text)
+    with pytest.raises(InputError) as caught:
+        read_workload(path)
+    assert isinstance(caught.value.hint, Advice)
+    found = read_workload(path, options=caught.value.hint.on(WorkloadOptions()))
+    assert isinstance(found, Jobs)
+    assert found.cores.tolist() == [16]
+    assert "read as vCPU-hours, over the time that each job ran" in [rule.rule for rule in found.provenance.modelled]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
         'submitted,seconds,name,nodes,ppn\n0,5,"a, b",2,8\n',
         "submitted,seconds,nodes,ppn\n0,5,2:ppn=8,8\n",
-        "submitted,elapsed,core_hours\n0,00:30:00,8\n",
     ],
 )
 def test_no_command_computes_vcpus_of_what_are_no_plain_numbers(text: str, tmp_path: Path) -> None:
@@ -140,6 +162,43 @@ def test_use_whose_columns_single_blanks_separate_and_text_of_sar_are_known(tmp_
     found = read_workload(tmp_path / "use.csv")
     assert isinstance(found, Demand)
     assert (found.cores.tolist(), found.memory.tolist()) == ([0.25] * 2, [0.125] * 2)
+
+
+def test_use_that_dstat_writes_below_its_titles_is_made_a_table(tmp_path: Path) -> None:
+    path = tmp_path / "FILE"
+    rows = "1790000000,2.5,0.5,96,1,0,0,9\n1790000001,7,2,90,1,0,0,9\n"
+    path.write_text(
+        '"Dstat 0.7.2 CSV output"\n"Host:","web",,,,"User:","ops"\n\n"epoch","total cpu usage",,,,,,"memory usage"\n'
+        f'"epoch","usr","sys","idl","wai","hiq","siq","used"\n{rows}'
+    )
+    subprocess.run(["bash", "-c", hint_of(path)], cwd=tmp_path, check=True)
+    found = read_workload(tmp_path / "use.csv", options=WorkloadOptions(series_cores=10))
+    assert isinstance(found, Demand)
+    assert found.cores.tolist() == pytest.approx([0.3, 0.9])
+
+
+@pytest.mark.skipif(shutil.which("jq") is None, reason="needs jq")
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"status": "ok", "series": [{"metric": "used", "scope": "host:web",'
+        ' "pointlist": [[1790000000000.0, 1.5], [1790000300000.0, 2.5]]}]}',
+        '{"metric": {"__name__": "used"}, "values": [1.5, 2.5], "timestamps": [1790000000000, 1790000300000]}\n',
+    ],
+)
+def test_series_of_datadog_and_victoriametrics_are_made_a_table(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "FILE"
+    path.write_text(text)
+    subprocess.run(["bash", "-c", hint_of(path)], cwd=tmp_path, check=True)
+    found = read_workload(tmp_path / "use.csv", options=WorkloadOptions(series_value="cores"))
+    assert isinstance(found, Demand)
+    assert (found.step_seconds, found.cores.tolist()) == (300, [1.5, 2.5])
+
+
+def test_jobs_without_a_submission_are_met_with_what_to_do(tmp_path: Path) -> None:
+    path = tmp_path / "jobs.csv"
+    path.write_text("submit,end\n,5\n0,8\n")
+    assert hint_of(path).startswith("write the oldest time there for jobs that began before; of jobs that never ran, ")
 
 
 def test_on_standard_input_the_command_that_mends_is_one_of_a_pipe(
@@ -186,10 +245,33 @@ def test_commas_between_thousands_are_not_taken_for_decimals_without_a_word(tmp_
     assert hint_of(path).startswith("if its commas stand before decimals (take those between thousands out), read it")
 
 
-def test_times_without_a_year_are_met_with_what_prints_it(tmp_path: Path) -> None:
-    path = tmp_path / "jobs.csv"
-    path.write_text("submit,duration\nNov  1 10:00,5\nNov  1 11:00 L,5\n")
-    assert hint_of(path).startswith("print times with their year (of LSF: LSB_DISPLAY_YEAR=Y)")
+@pytest.mark.parametrize(
+    "above", ["Percentage CPU (Avg) of web,\nResource group,shop\n\n", '"CPU of web"\n', "CPU,Time range: 1 week\n"]
+)
+def test_titles_above_one_machine_are_left_out(above: str, tmp_path: Path) -> None:
+    path = tmp_path / "portal.csv"
+    path.write_text(f'{above}"Time","web"\n2026-11-01 10:00:00,4\n2026-11-01 10:05:00,5\n')
+    told, _, command = hint_of(path).partition(": ")
+    assert told == "leave the lines before it out"
+    subprocess.run(["bash", "-c", command], cwd=tmp_path, check=True)
+    found = read_workload(tmp_path / "mended.csv", options=WorkloadOptions(series_value="cores"))
+    assert isinstance(found, Demand)
+    assert found.cores.tolist() == [4, 5]
+
+
+@pytest.mark.parametrize(
+    "times", ["Nov  1 {}", "Sun Nov  1 {} L", "11-01 {}", "11-01T{}", "01.11. {}", "1.11 {}", "1/11 {}"]
+)
+def test_times_without_a_year_are_met_with_what_prints_it_or_puts_this_one_in(times: str, tmp_path: Path) -> None:
+    path, began, ended = tmp_path / "jobs.csv", times.format("10:00"), times.format("11:00")
+    path.write_text(f"id,submit,end\n1,{began},{ended}\n2,{began},{ended}\n")
+    told, _, command = hint_of(path).partition("; if all are of this year: ")
+    assert told.startswith("print times with their year (of LSF: LSB_DISPLAY_YEAR=Y)")
+    subprocess.run(["bash", "-c", command], cwd=tmp_path, check=True)
+    found = read_workload(tmp_path / "mended.csv", options=WorkloadOptions(dates="day-first"))
+    assert isinstance(found, Jobs)
+    assert found.duration.tolist() == [3600, 3600]
+    assert found.submit[0] == datetime(datetime.now(UTC).year, 11, 1, 10, tzinfo=UTC).timestamp()
 
 
 def test_a_column_that_is_there_twice_is_refused_where_it_is_read_alone(tmp_path: Path) -> None:

@@ -35,6 +35,7 @@ SPREADSHEET_DAYS = (40_179.0, 58_441.0)
 
 TICKS = {1.0: "seconds", 1e3: "milliseconds", 1e6: "microseconds", 1e9: "nanoseconds"}
 _MOMENT = f"seconds from 0 to {limits.SUBMIT_SECONDS:g}, or an ISO-8601 time as 2026-11-01T10:00:00Z"
+BEFORE = "of jobs that began before the file does, its oldest time"
 OPEN, NEVER_RAN = "of jobs that still run, open_ends=run", "of jobs that never ran, open_ends=leave-out"
 _G = re.compile(r"([MGTPEgtpe][bB]?|m[bB])\s*$")
 _UNIX = re.compile(r"\d{1,19}(\.\d*)?", re.ASCII)
@@ -103,7 +104,7 @@ class Column:
     @property
     def not_empty(self) -> str:
         """What to say of an empty cell that must be filled."""
-        more = {"end": f"; {OPEN}", "duration": f"; {NEVER_RAN}"}.get(self.name, "")
+        more = {"end": f"; {OPEN}", "duration": f"; {NEVER_RAN}", "submit": f"; {BEFORE}"}.get(self.name, "")
         return f"must not be empty: {self.allowed}{more}"
 
     @property

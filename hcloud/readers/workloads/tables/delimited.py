@@ -36,7 +36,7 @@ from hcloud.readers.workloads.source import HEAD_BYTES, CheckedReader, TraceFile
 from hcloud.readers.workloads.tables.clock import PAIRS, is_clock
 from hcloud.readers.workloads.tables.columns import Column, Sink, SuspectError, ticks_of
 from hcloud.readers.workloads.tables.dates import ALLOWED, ZONED, has_zone, is_date, written_as
-from hcloud.readers.workloads.tables.lengths import unit_of, units_of_aws
+from hcloud.readers.workloads.tables.lengths import in_gib, unit_of, units_of_aws
 from hcloud.readers.workloads.tables.locate import ISO, TableLayout, duplicates, locate
 from hcloud.readers.workloads.tables.marks import mark_of
 from hcloud.readers.workloads.tables.zones import mixed_zones
@@ -225,8 +225,8 @@ def likely_units(source: TraceFile, found: Mapping[str, str], names: Sequence[st
     if is_parquet:
         return units
     bare = bare_memory(names) if "memory" not in found else ""
-    if bare and likely_unit([row.get(bare, "") for row in cells]) == "B":
-        units["memory_unit"] = "B"
+    if bare and (unit := likely_unit([row.get(bare, "") for row in cells]) or in_gib(cells, bare, found, units)):
+        units["memory_unit"] = unit
     if {"start", "end"} <= {*found} and any(row.get(found["end"]) and not row.get(found["start"]) for row in cells):
         units.setdefault("open_ends", "leave-out")
     if "duration" not in found or unit_said("duration", found["duration"]):

@@ -1,4 +1,5 @@
-"""The units of numbers of jobs that no name says: of how long they ran by the times beside it, and those of AWS."""
+"""The units of numbers of jobs that no name says: of how long they ran by the times beside it, of memory by the vCPUs,
+and those of AWS."""
 
 from __future__ import annotations
 
@@ -15,6 +16,7 @@ _MS = 1e3
 _LONG = 1e6  # ours: a number from which on it is asked whether it is ms
 _OF_SECOND = {"s": 1, "ms": 1000, "min": 1 / 60, "h": 1 / 3600}
 """How many of each unit a second is."""
+_MOST_GIB = 32  # ours: for each vCPU; so many MiB would be none
 _LEAST_OF_AWS = 128  # ours: smaller numbers of memory or CPUs are no MiB and no CPU units
 
 
@@ -56,3 +58,13 @@ def _moment(cell: str) -> float:
     with suppress(ValueError):
         return datetime.fromisoformat(cell).timestamp()
     return nan
+
+
+def in_gib(cells: Sequence[Mapping[str, str]], bare: str, found: Mapping[str, str], units: Mapping[str, str]) -> str:
+    """``GiB`` where half of the jobs would have next to none for each vCPU in any less."""
+    cores = found.get("cores", "")
+    if "cores_unit" in units or unit_said("cores", cores):
+        return ""
+    pairs = [(row.get(bare, ""), row.get(cores, "1") if cores else "1") for row in cells]
+    each = sorted(float(m) / float(c) for m, c in pairs if NUMBER.fullmatch(m) and NUMBER.fullmatch(c) and float(c) > 0)
+    return "GiB" if each and 0 < each[len(each) // 2] <= _MOST_GIB else ""

@@ -22,7 +22,7 @@ from hcloud.readers.workloads.meanings import as_option
 from hcloud.readers.workloads.quantities import NUMBER, likely_unit, with_point
 from hcloud.readers.workloads.source import CheckedReader, TraceFile
 from hcloud.readers.workloads.tables.clock import MANY, MINUTES, TWO, allowed_clock, clock_seconds, is_clock
-from hcloud.readers.workloads.tables.columns import NEVER_RAN, OPEN, Column
+from hcloud.readers.workloads.tables.columns import BEFORE, NEVER_RAN, OPEN, Column
 from hcloud.readers.workloads.tables.dates import DAY_FIRST, MONTH_FIRST, orders_of, unix_of_date
 from hcloud.readers.workloads.tables.mending import PlainTable, mending_command
 from hcloud.readers.workloads.tables.waits import read_waits
@@ -34,7 +34,16 @@ _HALF = re.compile(r"[AaPp]\.?[Mm]\.?'$", re.ASCII)
 _THOUSANDS = re.compile(r"'\s*\d{1,3}(,\d{3})+\s*[A-Za-z]*\s*'", re.ASCII)
 _QUOTED_THOUSANDS = re.compile(rb'" *[0-9]+,[0-9]{3}')
 _NO_THOUSANDS = """sed -E ':a; s/(" *[0-9]+),([0-9]{3})/\\1\\2/g; ta'"""
-_NO_YEAR = re.compile(r"'([A-Z][a-z]{2} )?[A-Z][a-z]{2} +\d\d? \d\d:\d\d", re.ASCII)
+_NO_YEAR = re.compile(
+    r"'\s*(([A-Z][a-z]{2} )?[A-Z][a-z]{2} +\d\d?|\d\d?(?P<mark>[-/.])\d\d?\.?)[ T]+\d\d?:\d\d", re.ASCII
+)
+_ITS_YEAR = {
+    "": r"""s#(^|[,;\t"])([A-Z][a-z]{2} +)?([A-Z][a-z]{2} +[0-9]+) #\1\3 '$(date +%Y)' #g""",
+    "-": r"""s#(^|[,;\t"])([0-9]+-[0-9]+[ T])#\1'$(date +%Y)'-\2#g""",
+    "/": r"""s#(^|[,;\t"])([0-9]+/[0-9]+) #\1\2/'$(date +%Y)' #g""",
+    ".": r"""s#(^|[,;\t"])([0-9]+[.][0-9]+)[.]? #\1\2.'$(date +%Y)' #g""",
+}
+"""What puts this year in, by what stands between day and month."""
 _TWO = re.compile(r"'\s*\d+:[0-5]\d\b(?!:)", re.ASCII)
 DECIMAL = "with a decimal point, or --decimal ,"
 _Readable = tuple[dict[str, str], str] | None
@@ -100,8 +109,14 @@ def with_command(source: TraceFile, findings: Findings, dates: str = "") -> Inpu
         error.hint = advice(source, keys, *(where for _, where in found if where))
     elif any(_DAY_FIRST_OR_LAST.search(problem.value) for problem in findings.problems):
         error.hint = "write dates as 2026-10-31: of these some have the day and some the month first"
-    elif any(_NO_YEAR.match(problem.value) for problem in findings.problems):
-        error.hint = "print times with their year (of LSF: LSB_DISPLAY_YEAR=Y), as 2026-11-01 10:00"
+    elif short := next(filter(None, (_NO_YEAR.match(problem.value) for problem in findings.problems)), None):
+        mend = piped(source, f"sed -E '{_ITS_YEAR[short['mark'] or '']}'")
+        told = f"; if all are of this year: {mend}" if mend else ""
+        error.hint = f"print times with their year (of LSF: LSB_DISPLAY_YEAR=Y), as 2026-11-01 10:00{told}"
+    elif all(BEFORE in problem.allowed for problem in findings.problems):
+        error.hint = (
+            "write the oldest time there for jobs that began before; of jobs that never ran, --set open_ends=leave-out"
+        )
     elif sizes := [p for p in findings.problems if p.allowed.endswith("as 8Gi") and p.value.strip("'").isdecimal()]:
         error.hint = "say the unit of memory: --set memory_unit=MiB, KiB or B" if _are_most(sizes) else ""
     return error

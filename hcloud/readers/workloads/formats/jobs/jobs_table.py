@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -16,8 +16,16 @@ from hcloud.planning.forecasting.following import earliest
 from hcloud.readers.applications.targets import read_targets
 from hcloud.readers.workloads import limits
 from hcloud.readers.workloads.findings import Findings, shown
-from hcloud.readers.workloads.formats.jobs.stated_units import IN_A_GIB, IN_A_VCPU, highest, in_gib, units_read
-from hcloud.readers.workloads.meanings import kind_of
+from hcloud.readers.workloads.formats.jobs.stated_units import (
+    HOURS,
+    IN_A_GIB,
+    IN_A_VCPU,
+    highest,
+    in_gib,
+    in_vcpus,
+    units_read,
+)
+from hcloud.readers.workloads.meanings import JOBS, kind_of, meant
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.quantities import points_of
 from hcloud.readers.workloads.tables.clock import MINUTES, PAIRS
@@ -58,9 +66,11 @@ SCHEMA = (
 """``submit`` (seconds, or ISO-8601; without a zone UTC) and ``duration`` (seconds) are required, the rest may miss."""
 
 _UNTIL = Column("end", "time", high=limits.SUBMIT_SECONDS)
+START_KEY = "columns"
 AT_ONCE = "jobs count from submission; recorded starts are not used"
 STILL_RUNS = "without an end: counted up to the newest time in the file (open_ends=run)"
-NO_START = "without a start: counted from its submission (if they never ran: open_ends=leave-out)"
+NO_WAIT = "without a start: counted from its submission"
+NO_START = f"{NO_WAIT} (if they never ran: open_ends=leave-out)"
 NO_SUBMIT = "without a submission: submitted when it began (open_ends)"
 NEVER_RAN = "without a start, an end or a duration: never ran (open_ends)"
 LENGTH = f"an end after the begin, by at most {limits.DURATION_SECONDS:g} s"
@@ -77,6 +87,7 @@ def job_schema(stored: Collection[str], called: Collection[str], options: Worklo
         replace(
             c,
             high=high.get(c.name, c.high),
+            above=c.above and options.cores_unit != HOURS,
             said=said,
             sparse=c.sparse or (bare and c.required),
             in_one=in_one.get(c.name, 0.0),
@@ -157,12 +168,13 @@ def from_sink(sink: Sink, draft: Draft, options: WorkloadOptions, named: Named) 
         _waiting(sink.texts("after"), draft, named, think)
     draft.modelled += times_read(sink)
     draft.start = sink.numbers("start") if sink.has("start") else None
+    draft.modelled += _begun_when_submitted(sink)
     _never_ran(sink, draft, options)
     for name in ("cores", "memory", "gpus"):
         if sink.has(name):
             setattr(draft, name, sink.numbers(name))
     if draft.cores is not None:
-        draft.cores = draft.cores / IN_A_VCPU[options.cores_unit]
+        draft.cores = in_vcpus(draft.cores, draft.duration, options, draft.name)
     if draft.memory is not None:
         draft.memory = in_gib(draft.memory, draft.cores, options, draft.name)
     draft.modelled += units_read(sink, options)
@@ -174,6 +186,15 @@ def from_sink(sink: Sink, draft: Draft, options: WorkloadOptions, named: Named) 
         draft.qos, draft.qos_classes = sink.codes("qos"), sink.labels("qos")
     _more_stated(sink, draft)
     return finish(draft, options)
+
+
+def _begun_when_submitted(sink: Sink) -> Iterator[Modelled]:
+    """What is said of a table that is not of our own ``submit`` and ``duration``, and does not tell when jobs began."""
+    name = next(column.in_file for column in sink.columns if column.name == "submit")
+    is_own = name == "submit" and not sink.has("end")
+    if not sink.has("start") and not is_own and "submit" in meant([name], JOBS):
+        count = f"run from {name} on, waits included" if sink.has("end") else f"begin at {name}, as if none waited"
+        yield Modelled("start", f"jobs {count} (else say start=NAME)", START_KEY)
 
 
 def _never_ran(sink: Sink, draft: Draft, options: WorkloadOptions) -> None:
@@ -334,7 +355,8 @@ def _started(draft: Draft, options: WorkloadOptions) -> Floats | None:
     if waited and options.begin == "submit":
         draft.modelled.append(Modelled("start", AT_ONCE, "begin"))
         return None
-    draft.repair(NO_START, int(np.count_nonzero(np.isnan(draft.start))))
+    no_start = NO_START if draft.format.startswith("jobs-") else NO_WAIT  # other logs tell what never ran
+    draft.repair(no_start, int(np.count_nonzero(np.isnan(draft.start))))
     return start if waited else None
 
 

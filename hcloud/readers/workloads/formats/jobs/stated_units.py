@@ -23,12 +23,17 @@ if TYPE_CHECKING:
 
 IN_A_GIB = {"auto": 1, "GiB": 1, "MiB": 1 << 10, "KiB": 1 << 20, "B": 1 << 30, "TiB": 1 / 1024}
 """Of each unit of memory; jobs have GiB unless it is said."""
-IN_A_VCPU = {"auto": 1, "vcpu": 1, "milli": 1000, "cpu-units": 1024}
+HOURS = "vcpu-hours"
+IN_A_VCPU = {"auto": 1, "vcpu": 1, "milli": 1000, "cpu-units": 1024, HOURS: 1}
 """Of each unit of CPUs."""
 OF_G = "in powers of 1024 where cells or its column's name say M, G or T: 5% to 9% less if those are powers of 1000"
 """What is said of units that are powers of 1024 to some and of 1000 to others."""
 OF_CELLS = "of cells with a unit in that"
-_CORES = {"milli": "thousandths of a vCPU", "cpu-units": "CPU units, 1,024 to a vCPU"}
+_CORES = {
+    "milli": "thousandths of a vCPU",
+    "cpu-units": "CPU units, 1,024 to a vCPU",
+    HOURS: "vCPU-hours, over the time that each job ran",
+}
 _SPELT = {
     "ns": "nanoseconds",
     "us": "microseconds",
@@ -68,12 +73,27 @@ def told_in_cells(options: WorkloadOptions) -> WorkloadOptions:
 def highest(options: WorkloadOptions) -> Mapping[str, float]:
     """The highest number that a column with a unit may hold; of durations a round one."""
     longest = math.log10(limits.DURATION_SECONDS / SECONDS[options.duration_unit])
-    cores = limits.CORES * IN_A_VCPU[options.cores_unit]
+    cores = limits.CORES * (1e6 if options.cores_unit == HOURS else IN_A_VCPU[options.cores_unit])
     return {
         "cores": cores,
         "memory": limits.MEMORY_GIB * IN_A_GIB[options.memory_unit],
         "duration": 10.0 ** math.floor(longest),
     }
+
+
+def in_vcpus(cores: Floats, duration: Floats, options: WorkloadOptions, file: str) -> Floats:
+    """The vCPUs of jobs. InputError where one would have had too many for its hours of them."""
+    if options.cores_unit != HOURS:
+        return cores / IN_A_VCPU[options.cores_unit]
+    ran = np.where((duration > 0) & (cores > 0), duration / 3600, np.nan)
+    vcpus: Floats = cores / ran
+    if (vcpus > limits.CORES).any():
+        most = float(np.nanmax(vcpus))
+        raise InputError(
+            f"{file}: vCPU-hours over the time that a job ran are up to {most:,.0f} vCPUs",
+            hint="say the unit of durations: --set duration_unit=s (or ms, min, h)",
+        )
+    return vcpus
 
 
 def in_gib(memory: Floats, cores: Floats | None, options: WorkloadOptions, file: str) -> Floats:
@@ -109,6 +129,6 @@ def units_read(sink: Sink, options: WorkloadOptions) -> list[Modelled]:
         told.append(Modelled("memory", OF_G if sink.with_units["memory"] else OF_CELLS, "fixed"))
     if IN_A_GIB[memory] != 1:
         told.append(Modelled("memory", f"read as {memory}", "memory_unit"))
-    if IN_A_VCPU[options.cores_unit] > 1:
+    if options.cores_unit in _CORES:
         told.append(Modelled("cores", f"read as {_CORES[options.cores_unit]}", "cores_unit"))
     return [one for one in told if sink.has(one.column)]

@@ -13,6 +13,7 @@ from hcloud.readers.workloads.findings import shown
 from hcloud.readers.workloads.meanings import JOBS, SERIES, VALUES, as_option, called_columns, meant, plain, spelt
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.source import TraceFile
+from hcloud.readers.workloads.tables.delimited import first_rows
 from hcloud.units import some_of
 
 GOOGLE = "TimeSeries ID"
@@ -37,6 +38,7 @@ _IN_PARTS = re.compile(
     r"|(?:.*_)?v?(?:cpu|core)s?(?:_.*)?_(milli)s?|(?:.*_)?v?(?:cpu|core)s?_(m)"
 )
 """No name of a machine's type, as t3.micro."""
+_DAY = re.compile(r"\s*\d{4}-\d\d-\d\d\s*", re.ASCII)
 _NAMED = 5
 _NOT_IN_USE = re.compile(r"limit|req|alloc")
 
@@ -108,7 +110,7 @@ def _found(source: TraceFile, names: list[str], options: WorkloadOptions) -> dic
         if mine not in (*VALUES, "timestamp", "name", "memory"):
             raise InputError(f"{source.name}: columns: {shown(mine)} is no column of series")
     if not found:
-        return _by_their_units(names) | ({"timestamp": GOOGLE} if names[:1] == [GOOGLE] else {})
+        return _by_their_units(names) | _time_of_day(source, names)
     if "timestamp" in names:
         found = {"timestamp": "timestamp"} | found
     if any(name in found for name in VALUES):
@@ -126,6 +128,16 @@ def _found(source: TraceFile, names: list[str], options: WorkloadOptions) -> dic
             hint=f"say in which: --columns {' or --columns '.join(says)}",
         )
     return beside | found
+
+
+def _time_of_day(source: TraceFile, names: list[str]) -> dict[str, str]:
+    """The column of times where it is not the first that is called so: one with the time of day beside one of days."""
+    first = dict(zip(names, next(iter(first_rows(source)), []), strict=False))
+    times = [name for name in names if "timestamp" in meant([name], SERIES)]
+    if not times or not _DAY.fullmatch(first.get(times[0], "")):
+        return {"timestamp": GOOGLE} if names[:1] == [GOOGLE] else {}
+    whole = [name for name in times if _DAY.match(first[name]) and ":" in first[name]]
+    return {"timestamp": whole[0]} if whole else {}
 
 
 def _value_of(name: str) -> str:
@@ -240,7 +252,8 @@ def _is_bound(name: str, *more: str) -> bool:
 def _is_another_use(name: str, *, alone: bool) -> bool:
     """Whether the whole name says so: no machine is called that."""
     rest = "" if alone else _OF_CPUS.sub("", plain(name)).strip("_")
-    return not name or _OF_ALL.fullmatch(rest) is not None or not _OTHER_USE.sub("", _words(plain(name))).strip()
+    is_named = name and "timestamp" not in meant([name], SERIES) and _OF_ALL.fullmatch(rest) is None
+    return not is_named or not _OTHER_USE.sub("", _words(plain(name))).strip()
 
 
 def _unit(name: str) -> str:

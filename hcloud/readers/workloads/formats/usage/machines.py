@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 import re
+import shlex
 from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -79,7 +80,7 @@ def measured(source: TraceFile, options: WorkloadOptions, progress: Progress | N
     every = list(table.series())
     refuse_counters(source.name, [series for series in every if not series.unit])
     found = MeasuredUse(source, FORMAT, every, table.rows, table.repaired, of_all=columns.of_all)
-    found.findings, found.if_twice = table.findings, _apart(columns)
+    found.findings, found.if_twice = table.findings, _apart(columns, header.names)
     found.rules += table.rules()
     return found
 
@@ -162,7 +163,13 @@ class _MachineTable:
         none of two is of names alone."""
         names, (first, *more) = self.header.names, self.columns.values
         odd = {problem.where.partition("column ")[2] for problem in self.findings.problems}
-        if self.columns.name is not None or not more or len(odd) != 1 or len(self.findings.problems) < self.rows:
+        if (
+            self.columns.name is not None
+            or not more
+            or len(odd) != 1
+            or names[self.columns.time] in odd
+            or len(self.findings.problems) < self.rows
+        ):
             return ""
         if any(problem.value.strip("'")[:1].isdigit() for problem in self.findings.problems):
             return ""  # formatted numbers
@@ -300,11 +307,16 @@ class _MachineTable:
         return told
 
 
-def _apart(columns: MachineColumns) -> str:
+def _apart(columns: MachineColumns, names: list[str]) -> str:
     """What to do about times that are there twice: another column may tell them apart."""
     if not columns.left_out:
         return ""
-    machine = "" if columns.name is not None else "if rows are of several machines, add name=NAME to --columns; "
+    machine = "if rows are of several machines, add name=NAME to --columns; "
+    if columns.name is not None:
+        keys = as_option(
+            {"timestamp": names[columns.time], "name": "NAME", "value": names[columns.values[0]]}, whole=True
+        )
+        machine = f"if another column names the machine, say --columns {shlex.quote(keys)}; "
     others = some_of(columns.left_out, _NAMED)
     return f"{machine}if the time of day has its own column, write it behind the date; its other columns: {others}"
 

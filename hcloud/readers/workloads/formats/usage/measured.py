@@ -24,7 +24,7 @@ from hcloud.readers.workloads.formats.usage.series import (
     demand,
     in_cores,
     longest_held,
-    refuse_long_gaps,
+    regular,
     whole_machine,
 )
 from hcloud.readers.workloads.options import WorkloadOptions
@@ -46,6 +46,10 @@ _COUNTER = re.compile(
     r"""\b__name__="?(\w+_total)(?![\w:])|(?<![\w:="])(?<!rate\()(\w+_seconds_total)(?![\w:]|(\{[^}]*\})?\[)"""
 )
 """A counter by its name: no rate of one, no recording rule, and no label's value."""
+
+
+_PCT = re.compile(r"pct", re.IGNORECASE)
+"""In a name of Elastic's, a fraction; else percent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,15 +123,11 @@ class MeasuredUse:
             error = self.findings.error()
             error.hint = _OF_ONE if beyond else self.if_twice if is_fine else ""
             raise error
-        grid = _steps(file, found, options)
         if self.of_all and not self.source.of_machine:
-            refuse_long_gaps(file, found[0].times, grid.step, options)
-        cores = _sum(found, grid, options, self.repaired)
-        memory = None
-        if all(series.memory is not None for series in found):
-            held = [MeasuredSeries(s.where, s.name, s.times, s.memory) for s in found if s.memory is not None]
-            memory = _sum(held, grid, options, {})
-        cores = in_cores(cores, value, grid.step, options)
+            grid, sums = regular(self.source, found[0].times, _in_rows(found)[0], options, self.repaired)
+        else:
+            grid, sums = _sum(self.source, found, options, self.repaired)
+        cores = in_cores(sums[0], value, grid.step, options)
         said = (*self.rules, *rules)
         provenance = Provenance(
             file,
@@ -140,7 +140,7 @@ class MeasuredUse:
             len(found),
             tuple(series.marks() for series in found[:_MARKED]),
         )
-        return demand(grid, cores, provenance, options, SeriesExtras(memory))
+        return demand(grid, cores, provenance, options, SeriesExtras(*sums[1:]))
 
     def histories(self, options: WorkloadOptions) -> tuple[str, list[MeasuredSeries]]:
         """What the values are (as asked, as the file says, else ``""``: nobody says), and every series by itself; what
@@ -211,6 +211,8 @@ def _meaning(
     """What the values are: as asked, or as the file says; InputError where nobody says."""
     said, asked = found[0].unit, options.series_value != "auto"
     known = bool(said) and all(series.unit == said for series in found)
+    if not asked and known and all(_PCT.search(one.where) and one.values.max() <= 1 for one in found):
+        raise _unknown_unit(source, [replace(one, unit="") for one in found], options)
     if not asked and not known:
         raise _unknown_unit(source, found, options)
     value = options.series_value if asked else said
@@ -310,30 +312,41 @@ def _steps(file: str, found: Sequence[MeasuredSeries], options: WorkloadOptions)
     return TimeGrid(float(first), step, slots)
 
 
-def _sum(found: Sequence[MeasuredSeries], grid: TimeGrid, options: WorkloadOptions, repaired: dict[str, int]) -> Floats:
-    """All series on the steps. A gap of at most ``max_gap_seconds`` within one holds the value before it; through a
-    longer one its machine was off."""
-    total = np.zeros(grid.count)
-    for series in found:
-        total += _on_steps(series, grid, options.max_gap_seconds, repaired)
-    return total
+def _in_rows(found: Sequence[MeasuredSeries]) -> list[Floats]:
+    """The values of each series and, where all have it, their memory below."""
+    memory = [series.memory for series in found if series.memory is not None]
+    if len(memory) < len(found):
+        return [np.maximum([series.values], 0.0) for series in found]
+    return [np.maximum([series.values, held], 0.0) for series, held in zip(found, memory, strict=True)]
 
 
-def _on_steps(series: MeasuredSeries, grid: TimeGrid, longest: int, repaired: dict[str, int]) -> Floats:
-    """The mean of a series' samples in each step; 0 where it is not there."""
+def _sum(
+    source: TraceFile, found: Sequence[MeasuredSeries], options: WorkloadOptions, repaired: dict[str, int]
+) -> tuple[TimeGrid, Floats]:
+    """All series on steps. A gap of at most ``max_gap_seconds`` within one holds the value before it; through a longer
+    one its machine was off."""
+    grid, each = _steps(source.name, found, options), _in_rows(found)
+    total = np.zeros((len(each[0]), grid.count))
+    for series, rows in zip(found, each, strict=True):
+        total += _on_steps(series.times, rows, grid, options.max_gap_seconds, repaired)
+    return grid, total
+
+
+def _on_steps(times: Floats, rows: Floats, grid: TimeGrid, longest: int, repaired: dict[str, int]) -> Floats:
+    """The means of a series' samples in each step; 0 where it is not there."""
     slots, step = grid.count, grid.step
-    at = ((series.times - grid.start) // step).astype(np.int64)
-    sums, counts = np.bincount(at, series.values, slots), np.bincount(at, minlength=slots)
-    values: Floats = np.divide(np.maximum(sums, 0.0), counts, out=np.zeros(slots), where=counts > 0)
+    at = ((times - grid.start) // step).astype(np.int64)
+    counts = np.maximum(np.bincount(at, minlength=slots), 1)
+    values: Floats = np.array([np.bincount(at, row, slots) for row in rows]) / counts
     before = np.flatnonzero(np.diff(at) > 1)
-    held_all = np.diff(series.times)[before] <= longest_held(longest, step)
+    held_all = np.diff(times)[before] <= longest_held(longest, step)
     for first, last, held in zip((at[before] + 1).tolist(), at[before + 1].tolist(), held_all.tolist(), strict=True):
         reason = (
             "missing samples: filled with the value before" if held else "missing for long: counted as switched off"
         )
         repaired[reason] = repaired.get(reason, 0) + last - first
         if held:
-            values[first:last] = values[first - 1]
+            values[:, first:last] = values[:, first - 1 : first]
     return values
 
 

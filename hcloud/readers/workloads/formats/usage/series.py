@@ -37,6 +37,8 @@ EXAMPLE_CORES = "4"
 _MONOTONE, _RESETS = 48, 0.01
 """Ours: of so many steps of a use of CPUs some fall; a counter falls when its machine begins anew."""
 _COUNTS = re.compile(r"request|volume|(?<!ac)(?<!dis)count(?!e?r)")
+_NO_CPUS = re.compile(r"memory|disk|network|bytes|latency|iops")
+_NAMED, _UNKNOWN = "from the file's name", "nothing else known"
 _TIME = Column("timestamp", "time", high=limits.SUBMIT_SECONDS)
 
 
@@ -59,11 +61,16 @@ NOTHING_BESIDE = SeriesExtras()
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """What the values of a series are, how that was settled and what turns one into vCPUs."""
+    """What the values of a series are and how that was settled."""
 
     column: str
     value: str
-    modelled: tuple[Modelled, ...]
+    why: str
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether only the file's name says that values are percent: the largest must look so."""
+        return (self.value, self.why) == ("percent", _NAMED)
 
 
 def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None = None) -> Demand:
@@ -72,7 +79,12 @@ def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None 
     is_cores = meaning.value == "cores"
     known = (
         dated(_TIME, options),
-        Column(meaning.column, high=_HIGH[meaning.value], in_one=float(is_cores), measured=is_cores),
+        Column(
+            meaning.column,
+            high=_HIGH["cores" if meaning.is_doubtful else meaning.value],
+            in_one=float(is_cores),
+            measured=is_cores,
+        ),
         *(_BESIDE if meaning.column == "cores" else ()),
     )
     layout = header_layout(source, known, ignore_extra=options.extra_columns == "ignore", decimal=options.decimal)
@@ -95,13 +107,14 @@ def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None 
             f"{source.name}: column value never falls, as a counter, and nothing says what its values are",
             hint=advice(source, {"series_value": meaning.value}, f"its values are {meaning.value} ({OF_A_COUNTER})"),
         )
+    said = _rules(source, meaning, float(values[0].max()), options)
     grid, means = regular(source, times, values, options, repaired)
     by_name = dict(zip(names, means, strict=True))
     cores = in_cores(by_name[meaning.column], meaning.value, grid.step, options)
     in_cells = [Modelled("memory", OF_G, "fixed")] if table.sink.with_units.get("memory") else []
     if meaning.column in table.sink.with_units:
         in_cells.append(Modelled("cores", OF_CELLS, "fixed"))
-    rules = (*times_read(table.sink), *meaning.modelled, *in_cells)
+    rules = (*times_read(table.sink), *said, *in_cells)
     provenance = Provenance(source.name, FORMAT, table.digest, table.rows, repaired, {}, rules)
     extras = SeriesExtras(by_name.get("memory"), by_name.get("batch_cores"))
     if extras.batch is not None and (extras.batch > cores * (1 + 1e-12)).any():
@@ -147,24 +160,39 @@ def in_cores(means: Floats, value: str, step: int, options: WorkloadOptions) -> 
 
 def meaning_of(source: TraceFile, options: WorkloadOptions) -> Meaning:
     """What the value column holds: the key, else the column's name, else the file's name, else vCPUs."""
-    names = header_names(source).names
-    column = next((n for n in names if n in _HIGH), "value")
-    value, why = _settle(column, source.path.name.lower(), options)
-    rules = [] if column in _HIGH else [Modelled("cores", f"the value is {value} ({why})", "series_value")]
+    column = next((n for n in header_names(source).names if n in _HIGH), "value")
+    return Meaning(column, *_settle(column, source.path.name.lower(), options))
+
+
+def _rules(source: TraceFile, meaning: Meaning, most: float, options: WorkloadOptions) -> list[Modelled]:
+    """What turns values into vCPUs; InputError where the file's name says percent and the largest is hardly one."""
+    value, why = meaning.value, meaning.why
+    is_other = why == _UNKNOWN and (options.series_cores is not None or _NO_CPUS.search(source.path.name.lower()))
+    if is_other or (meaning.is_doubtful and not 1 < most <= _HIGH["percent"]):
+        likely = "fraction" if most <= 1 else "percent" if most <= _HIGH["percent"] else "cores"
+        told = (
+            "its name alone says that its values are percent" if meaning.is_doubtful else "nothing says what they are"
+        )
+        raise InputError(
+            f"{source.name}: the largest of its values is {most:g}, and {told}",
+            hint=advice(source, {"series_value": likely}, f"they are {PARTS.get(likely, 'vCPUs in use')}"),
+        )
+    rules = [] if meaning.column in _HIGH else [Modelled("cores", f"the value is {value} ({why})", "series_value")]
     if value in PARTS:
         rules.append(whole_machine(source, value, why, options))
     if value == "requests":
         rate = f"{options.requests_per_core_second:g} requests per core-second"
         rules.append(Modelled("cores", rate, "requests_per_core_second"))
-    return Meaning(column, value, tuple(rules))
+    return rules
 
 
 def whole_machine(source: TraceFile, value: str, why: str, options: WorkloadOptions) -> Modelled:
     """How many vCPUs a machine in full use has; InputError where nobody says: the demand would be any multiple."""
     if options.series_cores is None:
+        told = ["they are no vCPUs in use (else say series_value=cores)"] if why == _NAMED else []
         raise InputError(
             f"{source.name}: the number of vCPUs of a machine is unknown: the values are {PARTS[value]} of one ({why})",
-            hint=advice(source, {"series_cores": EXAMPLE_CORES}, f"machines have {EXAMPLE_CORES} vCPUs"),
+            hint=advice(source, {"series_cores": EXAMPLE_CORES}, *told, f"machines have {EXAMPLE_CORES} vCPUs"),
         )
     whole = "100%" if value == "percent" else "a value of 1"
     return Modelled("cores", f"{whole} of a series is {options.series_cores:g} vCPUs", "series_cores")
@@ -178,10 +206,10 @@ def _settle(column: str, file: str, options: WorkloadOptions) -> tuple[str, str]
     if options.series_value != "auto":
         return options.series_value, "as asked"
     if "cpu" in file or "util" in file:
-        return "percent", "from the file's name"
+        return "percent", _NAMED
     if _COUNTS.search(file):
-        return "requests", "from the file's name"
-    return "cores", "nothing else known"
+        return "requests", _NAMED
+    return "cores", _UNKNOWN
 
 
 def regular(
