@@ -34,6 +34,7 @@ from hcloud.model.running.note import (
     LimitsSet,
     Note,
     NotLaunched,
+    Settled,
     Sized,
 )
 from hcloud.policy.facts import Setup
@@ -229,6 +230,10 @@ class Fold:
             machine.phase, machine.joined, machine.failures = MachinePhase.READY, entry.at, 0
 
     @_note.register
+    def _(self, entry: Settled) -> None:
+        self.machines[entry.instance].settled = True
+
+    @_note.register
     def _(self, entry: NotLaunched) -> None:
         machine = self.machines[entry.instance]
         machine.failures += 1
@@ -316,7 +321,8 @@ class Fold:
         self.asked, self.is_finished, self.follow = "" if self.asked == KEEPING else self.asked, False, entry.follow
         for machine in self.machines.values():
             if machine.reserved and machine.phase is MachinePhase.GONE and machine.released is None:
-                self._again(machine)
+                machine.want_again()
+                self.standing[machine.instance] = machine
 
     @_note.register
     def _(self, entry: LimitsSet) -> None:
@@ -339,13 +345,6 @@ class Fold:
         self.harvested.take(entry)
 
     # ---- what follows from several of them
-
-    def _again(self, machine: MachineRecord) -> None:
-        """A machine of the reserve that was ended with its controller is wanted once more."""
-        machine.phase, machine.id, machine.key, machine.why = MachinePhase.WANTED, "", "", ""
-        machine.launched = machine.joined = machine.ended = machine.ordered_at = None
-        machine.orders += 1
-        self.standing[machine.instance] = machine
 
     def _gone(self, machine: MachineRecord, ended: float) -> None:
         machine.phase, machine.ended, machine.idle_until = MachinePhase.GONE, ended, None

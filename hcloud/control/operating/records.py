@@ -48,7 +48,8 @@ class MachinePhase(StrEnum):
 @dataclass(slots=True)
 class MachineRecord:
     """A machine by its number. Times are seconds since 1970; ``idle_until`` is when it is given back if nobody takes
-    it; ``why`` says what it waits for, or what ended it, ``end_is_told`` whether ``ended`` is what its cloud told."""
+    it; ``why`` says what it waits for, or what ended it, ``end_is_told`` whether ``ended`` is what its cloud told; one
+    that is ``settled`` is gone where its cloud does not list it."""
 
     instance: int
     type_name: str
@@ -71,6 +72,7 @@ class MachineRecord:
     not_before: float = 0.0
     failures: int = 0
     orders: int = 0
+    settled: bool = False
     quality: float | None = None
     why: str = ""
     jobs: dict[str, None] = field(default_factory=dict)
@@ -78,6 +80,12 @@ class MachineRecord:
     def ended_for(self, why: str) -> str:
         """Why it ends: the first reason counts, but not that it got no jobs."""
         return why if self.why == DRAINED else self.why or why
+
+    def want_again(self) -> None:
+        """It is of the reserve, was ended with its controller, and is wanted once more."""
+        self.phase, self.id, self.key, self.why, self.settled = MachinePhase.WANTED, "", "", "", False
+        self.launched = self.joined = self.ended = self.ordered_at = None
+        self.orders += 1
 
     @property
     def stands(self) -> bool:

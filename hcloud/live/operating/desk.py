@@ -53,7 +53,7 @@ class OperatingDesk:
     free since; ``notices`` are about machines that their cloud takes away; ``zones`` are those of types that were asked
     for them; machines get no other job (``shut_for``) while one of theirs is below its target; ``going`` are to end in
     this pass, and ``ending`` those whose end is asked for; why it is not certain of some is told of one for all
-    (``slow``); ``starting`` is when machines, by their keys, were launched, in the seconds that pass.
+    (``slow``).
     """
 
     session: ControlSession
@@ -85,7 +85,6 @@ class OperatingDesk:
     going: list[MachineRecord] = field(default_factory=list)
     ending: set[int] = field(default_factory=set)
     slow: dict[int, str] = field(default_factory=dict)
-    starting: dict[str, float] = field(default_factory=dict)
     told: list[Told] = field(default_factory=list)
     advice: list[CommitmentsAdvised] = field(default_factory=list)
     before: Callable[[Event], None] = field(default=lambda event: None)

@@ -49,7 +49,6 @@ class OperatingLoop:
 
     def __init__(self, session: ControlSession, fold: Fold, parts: Parts, terms: Terms) -> None:
         self.desk = OperatingDesk(session, fold, parts, terms)
-        parts.machines.noted = fold.last
         self._coming: list[tuple[float, int, Pieces]] = []
         self._known: set[str] = set(fold.known)
         self._deciding: dict[str, Pieces] = {}
