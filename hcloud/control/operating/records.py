@@ -11,7 +11,7 @@ from hcloud.control.operating.harvested import HarvestLedger
 from hcloud.model.catalog import BillingRule, PurchaseOption
 from hcloud.model.report import MachineRental
 from hcloud.model.running.decision import Decision, DecisionAction
-from hcloud.model.running.job import JobOrder, with_wait
+from hcloud.model.running.job import KEPT, JobOrder, with_wait
 from hcloud.model.running.note import CommitmentsAdvised, EstimateFitted, LimitsSet
 from hcloud.model.workload import JobKind
 
@@ -170,6 +170,15 @@ class JobRecord:
         return self.order.expect / (self.order.expect + waited)
 
     @property
+    def kept(self) -> bool | None:
+        """Whether one that is over kept its quality of service. None of one that failed by itself, and of one that was
+        cancelled, unless it is a service whose latency was measured until then."""
+        gone, says_nothing = self.result in ("lost", "refused"), self.result == "cancelled" and not self.looks
+        if self.result == "failed" or says_nothing or (self.reached is None and not gone):
+            return None
+        return not gone and (self.reached or 0.0) >= KEPT
+
+    @property
     def is_over(self) -> bool:
         """Whether nothing more happens to it."""
         return bool(self.result)
@@ -207,6 +216,7 @@ class FoldImage:
     harvested: HarvestLedger | None = None
     parts: list[tuple[str, int, str]] = field(default_factory=list)
     follow: bool = False
+    launched: int = 0
 
 
 def rental_of(machine: MachineRecord) -> MachineRental | None:

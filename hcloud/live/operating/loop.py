@@ -176,6 +176,7 @@ class OperatingLoop:
         """Begin the journal anew with a snapshot of all there is."""
         try:
             self.desk.parts.renew(self.desk.session, self.desk.fold)
+            self.desk.forget()
             self.desk.troubles.pop("snapshot", None)
         except LockedError:
             raise

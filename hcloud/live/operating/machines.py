@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import Any
 
 from hcloud.control.operating.records import WORK, MachineRecord
 from hcloud.control.ports import Clock, Compute, Stop, never
@@ -188,6 +189,12 @@ class Machines:
         """Whether it is new no more, which is to be noted: where lists are never late that means nothing."""
         return bool(self._settled) and not machine.settled and self._new_for(machine) <= 0
 
+    def forget_others(self, machines: Iterable[MachineRecord]) -> None:
+        """Remember no more than these."""
+        names = {name for machine in machines for name in (machine.key, machine.id)}
+        for known in (self._asked, self._agreed, self._ordered):
+            keep_only(known, names)
+
     def end_strays(self, ids: Sequence[str]) -> None:
         """Ask for the end of machines that bear our lineage and that nothing in the journal wants."""
         self._cloud.terminate(ids)
@@ -206,6 +213,12 @@ class Machines:
         except HcloudError as error:  # what stands is known all the same
             unheard = f"whether the cloud takes machines away cannot be seen: {error}"
         return Sight(live, at, leaving, unheard)
+
+
+def keep_only(known: dict[Any, Any], there: Container[Any]) -> None:
+    """Forget the others; what workers bring meanwhile stays."""
+    for name in [name for name in list(known) if name not in there]:
+        del known[name]
 
 
 def order_of(machine: MachineRecord, owner: Owner, start_up: str) -> Launch:

@@ -128,7 +128,8 @@ def answered(desk: OperatingDesk, answer: Answer, now: float) -> None:
             _end_answered(desk, came[number], desk.fold.machines[number], now)
         _tell_of_slow(desk)
     elif what in of_machine:
-        of_machine[what](desk, answer, desk.fold.machines[who], now)
+        if (machine := desk.fold.machines.get(who)) is not None:
+            of_machine[what](desk, answer, machine, now)
     elif isinstance(answer.found, Sight):
         desk.troubles.pop("cloud", None)
         _compare(desk, answer.found, now)
