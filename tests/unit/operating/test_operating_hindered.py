@@ -239,6 +239,18 @@ def test_a_machine_that_ended_long_after_its_launch_is_over_at_once_for_who_goes
     assert (world.now - begun < 60.0) == (lived > world.rhythm.settled)
 
 
+def test_a_machine_that_is_wanted_once_more_is_as_new_as_any_other(tmp_path: Path) -> None:
+    """One of the reserve ends with its controller; the next that begins launches another under its number."""
+    world = World.of(tmp_path / "j", [job("a", 8, 500)], "SR", 1, plan=FaultPlan(visibility_delay=60.0))
+    world.rhythm = replace(world.rhythm, settled=Rhythm().settled)
+    world.run()
+    assert [m.settled for m in world.start().fold.standing.values()] == [False]
+    world.source.orders.append(job("b", 8, 100, submit=world.now))
+    world.run()
+    world.check(completed=2)
+    assert len(world.launched()) == 2
+
+
 def test_a_clock_ahead_of_its_clouds_gives_up_no_machine(tmp_path: Path) -> None:
     """Each was given up as not ready for jobs in time as soon as it was there, and another followed."""
     world = World.of(tmp_path / "j", [job("a", seconds=5.0)], "OdM", 0)
