@@ -112,12 +112,15 @@ def _as_key(option: str, error: Any, *, is_alike: bool = True) -> str:
 
     sections = {name: type(section) for name, section in Config()} | {"markets": MarketSection}
     fields = {name: getattr(section, "model_fields", ()) for name, section in sections.items()}
-    keys = {key: f"{name}.{key}" for name, inside in reversed(fields.items()) for key in inside}
+    keys: dict[str, list[str]] = {}
+    for name, inside in fields.items():
+        for key in inside:
+            keys.setdefault(key, []).append(f"{name}.{key}")
     word = option.replace("-", "_")
     close = [word] if word in keys else []
     if is_alike and not close:
         close = [k for k in keys if k.startswith(f"{word}_")] or get_close_matches(word, list(keys), 1, KEY_ALIKE)
-    return f". hcloud.yaml sets it as {keys[close[0]]}" if close else ""
+    return f". hcloud.yaml sets it as {' or '.join(keys[close[0]])}" if close else ""
 
 
 def _of_value(detail: ErrorDetails) -> str:

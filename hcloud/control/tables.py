@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple, TypeVar, cast
 
@@ -12,6 +13,7 @@ from hcloud.control.opening import new_control
 from hcloud.control.state import Control, Desk, Job, RentableKind
 from hcloud.model.running.event import HIGHEST, Arrival, Known
 from hcloud.policy.facts import Setup
+from hcloud.policy.limits import next_soft_limit
 from hcloud.policy.mapping import MAP_RESERVED
 from hcloud.policy.records import Table, column, table, zeros
 
@@ -89,6 +91,16 @@ class ControlTables:
         """As :func:`hcloud.control.mapped.utilisation` has it."""
         pool = self._pool.item()
         return cast("float", self._used.item() / pool) if pool > 0 else 1.0
+
+    def last_alike(self, period: float, before: float) -> float:
+        """The last of the control periods from one on, and ``before`` something else happens, that change as little as
+        that one: where nobody queues and the soft limit stays as it is nothing comes of any, and there may be millions.
+        """
+        desk, rules = self.control.desk, self._setup.rules
+        if not desk.queued and next_soft_limit(rules, desk.soft, 0, math.inf) == desk.soft:
+            while (following := period + rules.period) < before:
+                period = following
+        return period
 
     def make_room(self, more: int = 0) -> None:
         """Room for whatever one event may bring: at worst every queued job, one more, and so many ``more`` go to new

@@ -34,6 +34,7 @@ from hcloud.model.running.note import (
     LimitsSet,
     Note,
     NotLaunched,
+    Settled,
     Sized,
 )
 from hcloud.policy.facts import Setup
@@ -59,7 +60,7 @@ class Fold:
         self.asked = ""
         self.is_finished = self.follow = False
         self.limits: LimitsSet | None = None
-        self.judged = self.kept = 0
+        self.judged = self.kept = self.launched = 0
         self.core_seconds_before = 0.0
         self._cores = {t.name: t.cores / 1000 for t in setup.types}
         self.fitted: dict[str, EstimateFitted] = {}
@@ -76,9 +77,8 @@ class Fold:
 
     def image(self) -> FoldImage:
         """All that is needed to go on."""
-        kept = [m for m in self.machines.values() if m.phase is not MachinePhase.GONE or m.released is None]
         return FoldImage(
-            kept,
+            self._needed(),
             [replace(job, decision=finite(job.decision)) for job in self.active.values()],
             list(self.queue),
             sorted(self.known),
@@ -99,7 +99,17 @@ class Fold:
             self.harvested.image(),
             [(name, *said) for name, said in self.results.open.items()],
             self.follow,
+            self.launched,
         )
+
+    def _needed(self) -> list[MachineRecord]:
+        return [m for m in self.machines.values() if m.phase is not MachinePhase.GONE or m.released is None]
+
+    def forget(self) -> None:
+        """Let go of what no image has: all that is over, of which there is more and more."""
+        self.machines = {machine.instance: machine for machine in self._needed()}
+        self.jobs, self.rented = dict(self.active), []
+        self.harvested = self.harvested.image() or self.harvested
 
     @classmethod
     def of_image(cls, setup: Setup, image: FoldImage) -> Fold:
@@ -113,7 +123,7 @@ class Fold:
         made.shut = {(name, option): until for name, option, until in image.shut}
         made.results, made.decisions = Results(image.counted, image.parts), list(image.decisions)
         made.spent_before, made.asked, made.is_finished = image.spent_before, image.asked, image.is_finished
-        made.last, made.limits, made.follow = image.last, image.limits, image.follow
+        made.last, made.limits, made.follow, made.launched = image.last, image.limits, image.follow, image.launched
         made.judged, made.kept, made.core_seconds_before = image.judged, image.kept, image.core_seconds_before
         made.fitted, made.advised = {one.app: one for one in image.fitted}, image.advised
         made.harvested = (image.harvested and image.harvested.image()) or made.harvested
@@ -218,6 +228,7 @@ class Fold:
     @_note.register
     def _(self, entry: Launched) -> None:
         machine = self.machines[entry.instance]
+        self.launched += machine.launched is None
         machine.id, machine.launched = entry.id, entry.launched
         if machine.phase is MachinePhase.ORDERED:
             machine.phase = MachinePhase.STARTING
@@ -227,6 +238,10 @@ class Fold:
         machine = self.machines[entry.instance]
         if machine.phase is MachinePhase.STARTING:
             machine.phase, machine.joined, machine.failures = MachinePhase.READY, entry.at, 0
+
+    @_note.register
+    def _(self, entry: Settled) -> None:
+        self.machines[entry.instance].settled = True
 
     @_note.register
     def _(self, entry: NotLaunched) -> None:
@@ -316,7 +331,8 @@ class Fold:
         self.asked, self.is_finished, self.follow = "" if self.asked == KEEPING else self.asked, False, entry.follow
         for machine in self.machines.values():
             if machine.reserved and machine.phase is MachinePhase.GONE and machine.released is None:
-                self._again(machine)
+                machine.want_again()
+                self.standing[machine.instance] = machine
 
     @_note.register
     def _(self, entry: LimitsSet) -> None:
@@ -340,13 +356,6 @@ class Fold:
 
     # ---- what follows from several of them
 
-    def _again(self, machine: MachineRecord) -> None:
-        """A machine of the reserve that was ended with its controller is wanted once more."""
-        machine.phase, machine.id, machine.key, machine.why = MachinePhase.WANTED, "", "", ""
-        machine.launched = machine.joined = machine.ended = machine.ordered_at = None
-        machine.orders += 1
-        self.standing[machine.instance] = machine
-
     def _gone(self, machine: MachineRecord, ended: float) -> None:
         machine.phase, machine.ended, machine.idle_until = MachinePhase.GONE, ended, None
         self.spent_before += cost_of(machine, ended)
@@ -360,22 +369,13 @@ class Fold:
         job.ended = job.ended if job.ended is not None else at
         self.results.count(job)
         self.harvested.left(job.order.id, result, job.ended)
-        self._judge(job)
+        self.judged, self.kept = self.judged + (job.kept is not None), self.kept + bool(job.kept)
         self.queue.pop(job.order.id, None)
         if job.instance is not None:
             self.machines[job.instance].jobs.pop(job.order.id, None)
             job.instance = None
         if job.on is None:
             del self.active[job.order.id]
-
-    def _judge(self, job: JobRecord) -> None:
-        """Whether a job that is over kept its quality of service. One that failed by itself says nothing of it, nor
-        does one that was cancelled, unless it is a service whose latency was measured until then."""
-        gone, says_nothing = job.result in ("lost", "refused"), job.result == "cancelled" and not job.looks
-        if job.result == "failed" or says_nothing or (job.reached is None and not gone):
-            return
-        self.judged += 1
-        self.kept += not gone and (job.reached or 0.0) >= KEPT
 
     def kept_so_far(self) -> tuple[int, int]:
         """How many jobs kept their quality of service, of how many of which that is known: those that are over, and

@@ -11,7 +11,7 @@ from hcloud.control.operating.harvested import HarvestLedger
 from hcloud.model.catalog import BillingRule, PurchaseOption
 from hcloud.model.report import MachineRental
 from hcloud.model.running.decision import Decision, DecisionAction
-from hcloud.model.running.job import JobOrder, with_wait
+from hcloud.model.running.job import KEPT, JobOrder, with_wait
 from hcloud.model.running.note import CommitmentsAdvised, EstimateFitted, LimitsSet
 from hcloud.model.workload import JobKind
 
@@ -48,7 +48,8 @@ class MachinePhase(StrEnum):
 @dataclass(slots=True)
 class MachineRecord:
     """A machine by its number. Times are seconds since 1970; ``idle_until`` is when it is given back if nobody takes
-    it; ``why`` says what it waits for, or what ended it, ``end_is_told`` whether ``ended`` is what its cloud told."""
+    it; ``why`` says what it waits for, or what ended it, ``end_is_told`` whether ``ended`` is what its cloud told; one
+    that is ``settled`` is gone where its cloud does not list it."""
 
     instance: int
     type_name: str
@@ -71,6 +72,7 @@ class MachineRecord:
     not_before: float = 0.0
     failures: int = 0
     orders: int = 0
+    settled: bool = False
     quality: float | None = None
     why: str = ""
     jobs: dict[str, None] = field(default_factory=dict)
@@ -78,6 +80,12 @@ class MachineRecord:
     def ended_for(self, why: str) -> str:
         """Why it ends: the first reason counts, but not that it got no jobs."""
         return why if self.why == DRAINED else self.why or why
+
+    def want_again(self) -> None:
+        """It is of the reserve, was ended with its controller, and is wanted once more."""
+        self.phase, self.id, self.key, self.why, self.settled = MachinePhase.WANTED, "", "", "", False
+        self.launched = self.joined = self.ended = self.ordered_at = None
+        self.orders += 1
 
     @property
     def stands(self) -> bool:
@@ -162,6 +170,15 @@ class JobRecord:
         return self.order.expect / (self.order.expect + waited)
 
     @property
+    def kept(self) -> bool | None:
+        """Whether one that is over kept its quality of service. None of one that failed by itself, and of one that was
+        cancelled, unless it is a service whose latency was measured until then."""
+        gone, says_nothing = self.result in ("lost", "refused"), self.result == "cancelled" and not self.looks
+        if self.result == "failed" or says_nothing or (self.reached is None and not gone):
+            return None
+        return not gone and (self.reached or 0.0) >= KEPT
+
+    @property
     def is_over(self) -> bool:
         """Whether nothing more happens to it."""
         return bool(self.result)
@@ -199,6 +216,7 @@ class FoldImage:
     harvested: HarvestLedger | None = None
     parts: list[tuple[str, int, str]] = field(default_factory=list)
     follow: bool = False
+    launched: int = 0
 
 
 def rental_of(machine: MachineRecord) -> MachineRental | None:

@@ -151,8 +151,8 @@ class ControlSession:
                 return made
             self.now = due
             if order == CONTROL:
-                self._control = control
-                made += self._call(handle.TICK, -1, due)
+                self.now = self._control = self.tables.last_alike(control, min(at, bound, self._book.deadline))
+                made += self._call(handle.TICK, -1, self.now)
             elif order == BOUND:
                 made += self._call(handle.OVERDUE, self._held.next() if self._held.due == due else -1, due)
             else:

@@ -14,6 +14,7 @@ from hcloud.control.operating.together import ended_with
 from hcloud.control.sessions.batches import LONGEST_GAP
 from hcloud.control.sessions.session import ControlSession
 from hcloud.errors import HcloudError, LockedError
+from hcloud.live.operating.machines import keep_only
 from hcloud.live.operating.terms import Line, Parts, Terms
 from hcloud.model.holdings.live import Notice
 from hcloud.model.running.decision import Decision, DecisionAction
@@ -53,7 +54,7 @@ class OperatingDesk:
     free since; ``notices`` are about machines that their cloud takes away; ``zones`` are those of types that were asked
     for them; machines get no other job (``shut_for``) while one of theirs is below its target; ``going`` are to end in
     this pass, and ``ending`` those whose end is asked for; why it is not certain of some is told of one for all
-    (``slow``); ``starting`` is when machines, by their keys, were launched, in the seconds that pass.
+    (``slow``).
     """
 
     session: ControlSession
@@ -85,7 +86,6 @@ class OperatingDesk:
     going: list[MachineRecord] = field(default_factory=list)
     ending: set[int] = field(default_factory=set)
     slow: dict[int, str] = field(default_factory=dict)
-    starting: dict[str, float] = field(default_factory=dict)
     told: list[Told] = field(default_factory=list)
     advice: list[CommitmentsAdvised] = field(default_factory=list)
     before: Callable[[Event], None] = field(default=lambda event: None)
@@ -193,6 +193,15 @@ class OperatingDesk:
     def unsay(self, what: str, about: object) -> None:
         """It need not be remembered any more."""
         self._said.pop((what, about), None)
+
+    def forget(self) -> None:
+        """Let go of what is about jobs that are over and machines that are gone, when a snapshot has all the rest."""
+        self.fold.forget()
+        self._said = {what: at for what, at in self._said.items() if self._now - at < self.terms.rhythm.again}
+        keep_only(self.progress, self.fold.active)
+        keep_only(self.scores, self.fold.standing)
+        keep_only(self.shut_for, self.fold.standing)
+        self.parts.machines.forget_others(self.fold.standing.values())
 
     def do(self, what: str, about: object, work: Callable[[], object]) -> None:
         """Begin a piece of work that blocks, unless the same is under way."""

@@ -230,8 +230,7 @@ class Harvester:
                     use = None if host.use is None else round(host.use * host.cores / VCPU, 3)
                     self._yield(job, self._why(host), now, use, host.held_cores / VCPU)
         for job in self.ledger.running:
-            leaves = job.on not in staying and (self._desk.answers or self._desk.forced)
-            if not job.yields and (job.is_over or leaves):
+            if not job.yields and (job.is_over or (job.on not in staying and self._desk.answers)):
                 self._yield(job, "it was cancelled" if job.is_over else "its machine leaves", now)
 
     def _why(self, host: IdleHost) -> str:

@@ -49,7 +49,6 @@ class OperatingLoop:
 
     def __init__(self, session: ControlSession, fold: Fold, parts: Parts, terms: Terms) -> None:
         self.desk = OperatingDesk(session, fold, parts, terms)
-        parts.machines.noted = fold.last
         self._coming: list[tuple[float, int, Pieces]] = []
         self._known: set[str] = set(fold.known)
         self._deciding: dict[str, Pieces] = {}
@@ -177,6 +176,7 @@ class OperatingLoop:
         """Begin the journal anew with a snapshot of all there is."""
         try:
             self.desk.parts.renew(self.desk.session, self.desk.fold)
+            self.desk.forget()
             self.desk.troubles.pop("snapshot", None)
         except LockedError:
             raise

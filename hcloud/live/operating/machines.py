@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import Any
 
 from hcloud.control.operating.records import WORK, MachineRecord
 from hcloud.control.ports import Clock, Compute, Stop, never
@@ -46,15 +47,14 @@ with None, that it goes on, and with an error; NotCertainError where it still st
 
 class Machines:
     """The calls of the loop to a cloud. Each is made by one thread at a time for a machine; ``now`` is the loop's
-    time, which does not fall where a clock is set back. ``stop`` ends what they wait for, and what was ``noted`` last
-    before this process began says how old machines were then."""
+    time, which does not fall where a clock is set back. ``stop`` ends what they wait for."""
 
     def __init__(self, cloud: Compute, clock: Clock, waits: WaitLimits, settled: float, stop: Stop = never) -> None:
         self._cloud, self._clock, self._waits, self._settled, self._stop = cloud, clock, waits, settled, stop
         self._asked: dict[str, datetime] = {}
         self._agreed: dict[str, float] = {}
         self._ordered: dict[str, float] = {}
-        self._began, self.noted = clock.passed(), 0.0
+        self._began = clock.passed()
 
     def launch(self, order: Launch) -> Machine:
         """The machine of an order, made now or before. Raises what the cloud says where there is none. An order that
@@ -178,9 +178,22 @@ class Machines:
 
     def _new_for(self, machine: MachineRecord) -> float:
         """For how many seconds more its cloud may be late to list it: by the time that has passed since this process
-        ordered it, or began, and by what was noted before. The clock of the day tells no age: it may be set forward."""
-        age = max(self.noted - max(machine.ordered_at or 0.0, machine.launched or 0.0), 0.0)
-        return self._ordered.get(machine.key, self._began - age) + self._settled - self._clock.passed()
+        ordered it, or began. Clocks of the day tell no age: one may be set forward, also before this process began."""
+        return 0.0 if machine.settled else self._settled - self.waited_for(machine)
+
+    def waited_for(self, machine: MachineRecord) -> float:
+        """For how many seconds this process has known that it was ordered."""
+        return self._clock.passed() - self._ordered.get(machine.key, self._began)
+
+    def settles(self, machine: MachineRecord) -> bool:
+        """Whether it is new no more, which is to be noted: where lists are never late that means nothing."""
+        return bool(self._settled) and not machine.settled and self._new_for(machine) <= 0
+
+    def forget_others(self, machines: Iterable[MachineRecord]) -> None:
+        """Remember no more than these."""
+        names = {name for machine in machines for name in (machine.key, machine.id)}
+        for known in (self._asked, self._agreed, self._ordered):
+            keep_only(known, names)
 
     def end_strays(self, ids: Sequence[str]) -> None:
         """Ask for the end of machines that bear our lineage and that nothing in the journal wants."""
@@ -200,6 +213,12 @@ class Machines:
         except HcloudError as error:  # what stands is known all the same
             unheard = f"whether the cloud takes machines away cannot be seen: {error}"
         return Sight(live, at, leaving, unheard)
+
+
+def keep_only(known: dict[Any, Any], there: Container[Any]) -> None:
+    """Forget the others; what workers bring meanwhile stays."""
+    for name in [name for name in list(known) if name not in there]:
+        del known[name]
 
 
 def order_of(machine: MachineRecord, owner: Owner, start_up: str) -> Launch:

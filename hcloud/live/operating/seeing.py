@@ -21,7 +21,7 @@ from hcloud.model.holdings.live import PROTECTED_TAG, Machine, Notice
 from hcloud.model.running.decision import Decision, DecisionAction
 from hcloud.model.running.event import Closing, Interruption, LaunchFailed, Quality, Ready
 from hcloud.model.running.job import JobPhase, NodePhase
-from hcloud.model.running.note import AttemptOver, Ended, Held, Joined, Launched, NotLaunched
+from hcloud.model.running.note import AttemptOver, Ended, Held, Joined, Launched, NotLaunched, Settled
 
 MOST_ANEW = 16
 """Ours: machines about whose jobs is decided anew in one pass."""
@@ -34,7 +34,7 @@ def see_machine(desk: OperatingDesk, machine: MachineRecord, now: float) -> None
     starting, ready = machine.phase is MachinePhase.STARTING, machine.phase is MachinePhase.READY
     if starting and node is NodePhase.READY:
         _welcome(desk, machine, now)
-    elif starting and _is_overdue(desk, machine, now):
+    elif starting and desk.parts.machines.waited_for(machine) > desk.terms.rhythm.join:
         _give_up(desk, machine, "it did not become ready for jobs in time", now)
     elif (starting or ready) and node is NodePhase.GONE:
         end(desk, machine, "it does not run jobs any more")
@@ -63,13 +63,6 @@ def _say_why(desk: OperatingDesk, machine: MachineRecord, why: str, now: float) 
     """That somebody drained a machine, or (``why`` is empty) that it is open again, for those who look."""
     if machine.why != why and machine.why in ("", DRAINED):
         desk.tell(Held(now, machine.instance, why))
-
-
-def _is_overdue(desk: OperatingDesk, machine: MachineRecord, now: float) -> bool:
-    """By the time that passes: a clock may be set forward, and that of the cloud may be ahead or behind, as no machine
-    was launched before it was ordered."""
-    passed, age = desk.parts.clock.passed(), now - max(machine.launched or now, machine.ordered_at or -math.inf)
-    return passed - desk.starting.setdefault(machine.key, passed - max(age, 0.0)) > desk.terms.rhythm.join
 
 
 def _welcome(desk: OperatingDesk, machine: MachineRecord, now: float) -> None:
@@ -135,7 +128,8 @@ def answered(desk: OperatingDesk, answer: Answer, now: float) -> None:
             _end_answered(desk, came[number], desk.fold.machines[number], now)
         _tell_of_slow(desk)
     elif what in of_machine:
-        of_machine[what](desk, answer, desk.fold.machines[who], now)
+        if (machine := desk.fold.machines.get(who)) is not None:
+            of_machine[what](desk, answer, machine, now)
     elif isinstance(answer.found, Sight):
         desk.troubles.pop("cloud", None)
         _compare(desk, answer.found, now)
@@ -244,6 +238,8 @@ def _compare(desk: OperatingDesk, sight: Sight, now: float) -> None:
     desk.parts.shown({numbers[i]: m for i, m in sight.machines.items() if i in numbers})
     for machine in wanted:
         there = machine.phase in (MachinePhase.STARTING, MachinePhase.READY)
+        if there and desk.parts.machines.settles(machine):
+            desk.tell(Settled(now, machine.instance))
         if (
             there
             and machine.instance not in desk.ending

@@ -58,6 +58,14 @@ class Joined:
 
 
 @dataclass(frozen=True, slots=True)
+class Settled:
+    """A machine was ordered so long ago that its cloud, whose lists may be late, shows it if it is there."""
+
+    at: float
+    instance: int
+
+
+@dataclass(frozen=True, slots=True)
 class NotLaunched:
     """An order came to nothing; the same type is not ordered again before ``until``."""
 
@@ -212,6 +220,7 @@ Note = (
     | Launching
     | Launched
     | Joined
+    | Settled
     | NotLaunched
     | Ended
     | Beginning

@@ -37,6 +37,7 @@ from hcloud.model.running.note import (
     Note,
     NotLaunched,
     PassNoted,
+    Settled,
     Sized,
     SnapshotTaken,
 )
@@ -53,6 +54,7 @@ _NAMES: dict[type, str] = {
     Launched: "launched",
     NotLaunched: "not-launched",
     Joined: "joined",
+    Settled: "settled",
     Ended: "ended",
     Held: "held",
     Asked: "asked",

@@ -332,8 +332,9 @@ class _Harvested(Part):
 
 
 class OperatingDocument(Document, title="hcloud operate"):
-    """Live work as its journal tells it: machines that stand, every job, how those ended that did, how many kept their
-    quality of service of how many that are judged, and what it cost, beside other strategies where that was asked."""
+    """Live work as its journal tells it: machines that stand, jobs (of long work those since its journal last began
+    anew), how all ended that did, how many kept their quality of service of how many that are judged, and what it cost,
+    beside other strategies where that was asked."""
 
     strategy: Annotated[Text, From("fold.setup.strategy")]
     asked: Annotated[NoText, From("fold.asked")]

@@ -323,8 +323,7 @@ def outcome_lines(fold: Fold, now: float) -> Iterator[Shown | Figures]:
     if bad := [j for j in jobs if j.result not in ("completed", "cancelled")]:
         yield Figures(("job", "result", "why"), [(j.order.id, j.result, _why(j)) for j in bad[:SHOWN_MACHINES]])
     standing = sum(m.stands for m in fold.standing.values())
-    launched = len(fold.rented) + sum(m.launched is not None for m in fold.standing.values())
-    machines = counted(launched, "machine")
+    machines = counted(fold.launched, "machine")
     after = "none still running" if not standing else f"{counted(standing, 'machine')} still running"
     cost = f"{format_money(fold.spent(now), CENTS)} at list price" if fold.spent(now) else _cost(fold, now)
     yield f"{machines} launched, {after}; {cost.removesuffix(' so far')}"

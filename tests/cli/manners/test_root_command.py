@@ -46,6 +46,7 @@ def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
         (["plan", "--growth", "2"], "hcloud.yaml sets it as planning.growth_per_year"),
         (["plan", "--step", "5m"], "No such option: --step. hcloud.yaml sets it as planning.step"),
         (["plan", "--os", "windows"], "No such option: --os. hcloud.yaml sets it as markets.os"),
+        (["operate", "status", "--cloud", "aws"], "hcloud.yaml sets it as operation.cloud or live.cloud"),
         (["plan", "--pol", "3"], "No such option: --pol\n"),
         (["profile", "run", "--horizon", "3y"], "No such option: --horizon\n"),
         (["strategy", "list", "--frobnicate"], "No such option: --frobnicate"),

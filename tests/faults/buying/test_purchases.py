@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from purchasing import KEYED, OPEN, OPTIONS, CrashAt, Died, Shop, approved, changed, go_on, later, wanted
 
 from hcloud.errors import (
+    Call,
     CredentialsError,
     DeniedByGuardError,
     EvidenceError,
@@ -27,13 +28,14 @@ from hcloud.errors import (
     RefusedError,
     StaleError,
     ThrottledError,
+    UnavailableError,
 )
 from hcloud.fake.in_memory.memory import MemoryCloud
 from hcloud.live.buying import cancelling as purchase_cancel
 from hcloud.live.buying import purchase
 from hcloud.live.buying.purchase import execute
 from hcloud.model.catalog import Payment, PurchaseOption
-from hcloud.model.holdings.live import CommitmentOrder, CommitmentQuote
+from hcloud.model.holdings.live import Commitment, CommitmentOrder, CommitmentQuote
 from hcloud.model.holdings.purchase import PurchaseOutcome, PurchasePlan
 from hcloud.planning.purchases.gates import PurchaseApproval
 from hcloud.planning.purchases.unknown import GRACE
@@ -82,6 +84,22 @@ def test_I1_I2_a_lost_answer_never_buys_twice(kind: str, answer: str, tmp_path: 
     (result,) = shop.apply(plan)
     assert (shop.bought, result.id) == (1, next(iter(shop.cloud.ledger.purchases)))
     assert result.outcome in (PurchaseOutcome.BOUGHT, PurchaseOutcome.FOUND)
+
+
+def test_I1_I2_what_cannot_be_read_after_a_purchase_was_not_refused(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shop = Shop.open(kind, tmp_path)
+    plan, crash, buy = shop.plan(), CrashAt(), shop.cloud.buy
+
+    def unread(quote: CommitmentQuote) -> Commitment:
+        buy(quote)
+        raise UnavailableError("no answer", Call("fake", "here", "read"))
+
+    monkeypatch.setattr(shop.cloud, "buy", unread)
+    (result,) = shop.apply(plan, crash=crash)
+    assert (shop.bought, result.outcome) == (1, PurchaseOutcome.FOUND)
+    assert "commit.refused" not in crash.met
 
 
 @pytest.mark.parametrize(

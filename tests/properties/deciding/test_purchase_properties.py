@@ -137,6 +137,18 @@ def test_I1_a_cloud_that_does_not_tell_the_offering_is_judged_by_terms_and_price
         assert judge(asked, [other], frozenset(), AT + GRACE).verdict is PurchaseVerdict.CANNOT_TELL
 
 
+def test_I1_what_was_to_begin_earlier_today_begins_when_it_is_bought() -> None:
+    asked = intent(1, quote(Decimal(100), Decimal("0.1")))
+    mine = Commitment(
+        id="c1", option=PurchaseOption.RESERVED, offering="offering", instance_type="m5.large", count=3, term_years=1,
+        payment=Payment.PARTIAL, state="active", starts=AT, ends=None, upfront=Decimal(100), hourly=Decimal("0.1"),
+        currency="USD",
+    )  # fmt: skip
+    order = replace(asked.quote.order, starts=AT - timedelta(hours=12))
+    asked = replace(asked, quote=replace(asked.quote, order=order))
+    assert judge(asked, [mine], frozenset(), AT).verdict is PurchaseVerdict.BOUGHT
+
+
 @settings(max_examples=15, deadline=None)
 @given(
     counts=st.lists(st.integers(1, 40), min_size=1, max_size=5),

@@ -155,6 +155,21 @@ def test_an_engine_that_does_not_answer_ends_no_job(tmp_path: Path, is_forced: b
     assert len(world.engine.ran) == 3
 
 
+def test_a_job_that_gives_way_is_not_over_while_its_engine_does_not_answer(tmp_path: Path) -> None:
+    """Who goes on sees nothing of it, though it may run, or have ended."""
+    world = world_of(tmp_path / "j", [[0.0]], [job("long", 2.0, 120.0)])
+    world.run(until=lambda loop: len(world.engine.ran) == 2)
+    world.asked.append(Asked(0.0, "cancel", "long"))
+    loop = world.run(until=lambda loop: any(one.yields for one in loop.fold.harvested.running))
+    world.engine.unavailable = True
+    loop, until = world.start(), world.now + 30.0
+    world.run(until=lambda loop: world.now > until)
+    assert len(loop.fold.harvested.running) == 1
+    world.engine.unavailable = False
+    world.run()
+    assert not world.standing()
+
+
 def test_a_snapshot_keeps_the_ledger(tmp_path: Path) -> None:
     rows = [(1.0, 30, 10 * n) for n in range(8)]
     world = world_of(tmp_path / "journal.jsonl", [[0.0, 5.5]], orders_of(rows))

@@ -11,10 +11,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from living import Draw, came, events_of, setup_of, sound
+from living import CALM, Draw, came, events_of, setup_of, sound
 
+from hcloud.control.handle import TICK
 from hcloud.control.sessions.session import ControlSession
 from hcloud.control.sessions.snapshot import read
+from hcloud.control.sessions.teller import HANDLE
 from hcloud.control.state import OWN
 from hcloud.errors import InputError
 from hcloud.model.running.decision import Decision
@@ -105,6 +107,38 @@ def test_a_restored_session_and_compiled_kernels_go_on_as_the_first(name: str, d
     assert fast.snapshot() == last
     assert again.snapshot() == last
     assert ControlSession.restored(setup, _compiled(), last).snapshot() == last
+
+
+@settings(max_examples=8, deadline=None)
+@given(st.sampled_from(["HF", "HM with spot", "HM, queueing"]), DRAWS)
+def test_a_long_gap_passes_as_its_periods_do(name: str, draws: list[Draw]) -> None:
+    live = ControlSession(SETUPS[name], plain())
+    lived(live, draws)
+    again = ControlSession.restored(SETUPS[name], plain(), live.snapshot())
+    begin, end = live.now, live.now + 4000.0
+    made = [made for at in np.arange(begin, end, 5.0).tolist() for made in live.handle(ClockTick(at))]
+    assert made + live.handle(ClockTick(end)) == again.handle(ClockTick(end))
+    assert live.snapshot() == again.snapshot()
+
+
+def test_nothing_is_decided_anew_in_the_periods_of_a_quiet_year() -> None:
+    """That took minutes: a controller whose clock was set forward, or that slept, did nothing else meanwhile."""
+    calls = list[int]()
+
+    def counted(c: Any, what: int, *about: Any) -> None:
+        calls.append(what)
+        plain()[HANDLE](c, what, *about)
+
+    live = ControlSession(SETUPS["HM, queueing"], {HANDLE: counted})
+    live.handle(came("a", 0.0))
+    live.handle(ClockTick(10_000.0))
+    calls.clear()
+    live.handle(ClockTick(1_000_000.0))
+    assert calls == [TICK, TICK]
+    for number in range(20):
+        live.handle(Arrival(1_000_000.0, f"b{number}", 4000, 4096, CALM, False, 0.5, tolerates=CALM))
+    assert live.tables.control.desk.queued
+    assert max(made.at for made in live.handle(ClockTick(2_000_000.0))) < 1_001_000.0
 
 
 @settings(max_examples=5, deadline=None)

@@ -189,14 +189,17 @@ def test_a_machine_that_takes_long_to_end_is_charged_until_its_end_was_asked_for
     assert rental.end == pytest.approx(machine.asked_to_end, abs=1.0)
 
 
-@pytest.mark.parametrize("is_killed", [False, True])
-def test_a_clock_that_is_set_forward_loses_no_machine_that_is_not_listed_yet(tmp_path: Path, is_killed: bool) -> None:
+@pytest.mark.parametrize("kills", range(3))
+def test_a_clock_that_is_set_forward_loses_no_machine_that_is_not_listed_yet(tmp_path: Path, kills: int) -> None:
     """It counted as ended: its job began anew on another one while it ran on."""
     world = World.of(tmp_path / "j", [job("a", 8, 200)], "OdF", 0, plan=FaultPlan(visibility_delay=60.0))
     world.rhythm = replace(world.rhythm, settled=Rhythm().settled)
     loop = world.run(until=lambda loop: bool(world.engine.ran))
-    loop = world.start() if is_killed else loop
-    loop.desk.parts.clock = loop.desk.parts.machines._clock = SkewedClock(world.cloud.clock, 3600.0)
+    for kill in range(kills + 1):
+        loop = world.start() if kill else loop
+        loop.desk.parts.clock = loop.desk.parts.machines._clock = SkewedClock(world.cloud.clock, 3600.0 * (kill + 1))
+        world.asked = [Asked(0.0, "cancel", "nobody")]  # that is noted at the new time
+        world.run(until=lambda loop: True)
     world.run()
     world.check(completed=1)
     assert len(world.launched()) == 1
@@ -221,13 +224,12 @@ def test_a_machine_whose_order_was_throttled_for_long_is_as_new_as_any_other(tmp
 def test_a_machine_that_ended_long_after_its_launch_is_over_at_once_for_who_goes_on(
     tmp_path: Path, lived: float
 ) -> None:
-    """EC2 shows it no more after an hour: 'stop' waited until no list could be late, though none was."""
+    """EC2 shows it no more after an hour: 'stop' waited until no list could be late, though none was, also where
+    nothing had been noted since."""
     world = World.of(tmp_path / "j", [job("a", seconds=2 * lived)], "OdM", 0)
     world.rhythm = replace(world.rhythm, settled=Rhythm().settled)
     world.run(until=lambda loop: bool(world.engine.ran))
     world.run(until=lambda loop: world.now > world.engine.ran[0].began + lived)
-    world.asked = [Asked(0.0, "cancel", "nobody")]
-    world.run(until=lambda loop: not world.asked)
     world.cloud.terminate(world.standing())
     world.cloud.clock.advance(9000.0)
     world.asked, begun = [Asked(0.0, "stop")], world.now
@@ -235,6 +237,18 @@ def test_a_machine_that_ended_long_after_its_launch_is_over_at_once_for_who_goes
     world.run()
     world.check()
     assert (world.now - begun < 60.0) == (lived > world.rhythm.settled)
+
+
+def test_a_machine_that_is_wanted_once_more_is_as_new_as_any_other(tmp_path: Path) -> None:
+    """One of the reserve ends with its controller; the next that begins launches another under its number."""
+    world = World.of(tmp_path / "j", [job("a", 8, 500)], "SR", 1, plan=FaultPlan(visibility_delay=60.0))
+    world.rhythm = replace(world.rhythm, settled=Rhythm().settled)
+    world.run()
+    assert [m.settled for m in world.start().fold.standing.values()] == [False]
+    world.source.orders.append(job("b", 8, 100, submit=world.now))
+    world.run()
+    world.check(completed=2)
+    assert len(world.launched()) == 2
 
 
 def test_a_clock_ahead_of_its_clouds_gives_up_no_machine(tmp_path: Path) -> None:
@@ -246,12 +260,14 @@ def test_a_clock_ahead_of_its_clouds_gives_up_no_machine(tmp_path: Path) -> None
     assert len(world.launched()) == 1
 
 
-def test_a_clock_that_is_set_forward_gives_up_no_machine_that_starts(tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_killed", [False, True])
+def test_a_clock_that_is_set_forward_gives_up_no_machine_that_starts(tmp_path: Path, is_killed: bool) -> None:
     """One that was well was given up as not ready in time where the clock was set forward by more than that."""
     world = World.of(tmp_path / "j", [job("a", seconds=5.0)], "OdM", 0)
     world.engine.join_after = 60.0
     loop = world.run(until=lambda loop: any(m.phase is MachinePhase.STARTING for m in loop.fold.standing.values()))
     world.run(passes=1, until=lambda loop: True)
+    loop = world.start() if is_killed else loop
     loop.desk.parts.clock = SkewedClock(world.cloud.clock, 2 * world.rhythm.join)
     world.run()
     world.check(completed=1)

@@ -30,6 +30,7 @@ from hcloud.usecases.deciding.explaining.job import explain_job
 from hcloud.usecases.live.operate_requests import Requests
 from hcloud.usecases.live.operating.jobs_file import check_takes, keep
 from hcloud.usecases.live.operating.operate import FAKE_RHYTHM, fold_of, kept_limits
+from hcloud.views.live.operating import outcome_lines
 
 
 @pytest.fixture(autouse=True)
@@ -128,6 +129,25 @@ def test_a_journal_begins_anew_with_a_snapshot(tmp_path: Path, kill: int) -> Non
         plain.run()
         assert decided(tmp_path) == decided(plain.path.parent)
     assert loop.fold.spent(world.now) > 0
+    assert f"{len(world.cloud.ledger.machines)} machines launched" in " ".join(map(str, outcome_lines(loop.fold, 0.0)))
+
+
+def test_a_controller_that_runs_for_months_remembers_nothing_that_is_over(tmp_path: Path) -> None:
+    """Each job and each machine left some hundred bytes in a dozen places."""
+    orders = [job(f"{n}", cores=8, seconds=20.0, app="a") for n in range(5)]
+    world = World.of(tmp_path / "journal.jsonl", orders, "OdM", 0)
+    world.probe, world.engine.progress = (lambda number: 0.9), (lambda ran, now: (now - ran.began) / ran.seconds)
+    world.source.closed, world.rhythm = False, replace(world.rhythm, period=20.0)
+    loop = world.run(until=lambda loop: len(loop.fold.rented) == 5 and not loop.fold.standing)
+    world.cloud.clock.advance(600.0)
+    loop.step()
+    loop._renew()
+    desk, judge = loop.desk, loop._judge
+    parts = [loop, desk, desk.fold, desk.parts.machines, judge, judge._adjuster, judge._learner]
+    held = {name: held for part in parts for name, held in vars(part).items() if isinstance(held, dict | set | list)}
+    of_others = {"nodes", "sightings", "made", "decisions"}  # engines forget, screens empty it, and it is the last few
+    needed = {"known", "_known"}
+    assert not [name for name in held.keys() - of_others - needed if len(held[name]) >= len(orders)]
 
 
 @pytest.mark.slow

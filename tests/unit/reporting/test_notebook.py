@@ -26,7 +26,7 @@ from verbs import command_of
 
 import hcloud
 from hcloud import errors
-from hcloud.notebook.inputs import whole
+from hcloud.notebook.inputs import in_background, whole
 from hcloud.notebook.results import PlanResult, Result
 
 TRACE = EXAMPLES / "six-weeks" / "trace.csv"
@@ -322,6 +322,23 @@ def test_an_interrupted_call_leaves_nothing_behind(tmp_path: Path, monkeypatch: 
             time.sleep(0.05)
     assert [name for name in left if not name.startswith("Dummy")] == []
     assert list(empty.iterdir()) == []
+
+
+def test_what_was_interrupted_ends_at_its_next_step() -> None:
+    ended = threading.Event()
+
+    def work(progress: Callable[[float], None]) -> None:
+        try:
+            while True:
+                progress(0.0)
+                time.sleep(0.01)
+        finally:
+            ended.set()
+
+    threading.Timer(0.05, os.kill, [os.getpid(), signal.SIGINT]).start()
+    with pytest.raises(KeyboardInterrupt):
+        in_background(work)
+    assert ended.wait(10.0)
 
 
 @pytest.mark.slow

@@ -30,7 +30,8 @@ class Judge:
         self._desk, self._learner = desk, learner
         self._below: dict[str, float] = {}
         self._adjuster = Adjuster(desk)
-        self._sized: dict[tuple[str, int], int] = {}
+        self._sized: dict[str, tuple[int, int]] = {}
+        self._judged: set[str] = set()
 
     def judge(self, now: float) -> None:
         """Look at all that run, and at what others measured."""
@@ -38,13 +39,13 @@ class Judge:
         self._adjuster.look(now)
         for event in told:
             self._hear(event, now)
+        for name in self._judged - self._desk.fold.active.keys():
+            self._forget(name)
+        self._judged = set(self._desk.fold.active)
         for job in list(self._desk.fold.active.values()):
             seen = self._runs(job)
             if seen is None:  # what begins anew is judged anew
-                self._below.pop(job.order.id, None)
-                self._adjuster.forget(job.order.id)
-                self._learner.begins_anew(job.order.id)
-                self._desk.measured.pop(job.order.id, None)
+                self._forget(job.order.id)
                 continue
             if job.order.target is not None:
                 self._measure(job, now)
@@ -52,6 +53,13 @@ class Judge:
             share = None if seen.began is None else performance_until(job.order, seen.began, seen.progress, now)
             if share is not None:
                 self._compare(job, share, None, now)
+
+    def _forget(self, job: str) -> None:
+        self._below.pop(job, None)
+        self._sized.pop(job, None)
+        self._adjuster.forget(job)
+        self._learner.begins_anew(job)
+        self._desk.measured.pop(job, None)
 
     def _hear(self, event: Told, now: float) -> None:
         """What was measured elsewhere; of what is over, or gone, nothing follows."""
@@ -148,12 +156,17 @@ class Judge:
         cores = desk.session.cores_of(job.order.id) if job.order.id in desk.session.tables.rows else 0
         if cores and cores != (job.sized or job.order.cores):
             desk.tell(Sized(now, job.order.id, cores))
-        if not cores or job.sized is None or self._sized.get(about) == cores or not desk.may_say("resize", about, now):
+        if (
+            not cores
+            or job.sized is None
+            or self._sized.get(about[0]) == (job.attempt, cores)
+            or not desk.may_say("resize", about, now)
+        ):
             return []
 
         def resized() -> None:
             desk.parts.engine.resize(*about, cores)
-            self._sized[about] = cores
+            self._sized[about[0]] = about[1], cores
 
         desk.said("resize", about, now)
         return [partial(desk.do, "resize", job.order.id, resized)]
