@@ -37,9 +37,9 @@ if threading.current_thread() is threading.main_thread() and signal.getsignal(si
     # A shell ignores Ctrl-C for what it starts in the background, and so would every process that a test interrupts.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-gc.set_threshold(50_000, 20, 100)
+gc.set_threshold(50_000, 100, 100)
 """A process of tests holds millions of objects that live as long as it: to walk them for each few hundred that are new
-took an eighth of its time."""
+took an eighth of its time, and to walk each million that outlived one look another fiftieth."""
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 """The threads of a matrix product wait for the next one by turning, which took a tenth of the tests' time: workers are

@@ -12,6 +12,9 @@ from typer.core import TyperCommand, TyperGroup
 from hcloud.cli.examples import give_examples, root_epilog
 from hcloud.cli.verb_groups import GROUPS, VERBS, group_of, module_of, name_no_type_of_flags
 
+LISTING = "hcloud.listing"
+"""In a context: verbs are listed, not run."""
+
 
 class LazyGroup(TyperGroup):
     """Lists the verbs from a table and imports a verb's module when it runs, so that help stays fast."""
@@ -20,11 +23,10 @@ class LazyGroup(TyperGroup):
         super().__init__(**attributes)
         ordered = [verb for verbs in GROUPS.values() for verb in verbs]
         self.commands = {name: TyperCommand(name, help=VERBS[name], rich_help_panel=group_of(name)) for name in ordered}
-        self.listing = False
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The verb's command; a name and a line of help stand in for it while verbs are listed."""
-        if self.listing or cmd_name not in VERBS:
+        if (ctx is not None and LISTING in ctx.meta) or cmd_name not in VERBS:
             return self.commands.get(cmd_name)
         command = command_of(cmd_name)
         if ctx is not None:
@@ -37,17 +39,17 @@ class LazyGroup(TyperGroup):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Root help without importing a single verb."""
-        self.listing = True
+        ctx.meta[LISTING] = True
         name_no_type_of_flags(self, ctx)
         super().format_help(ctx, formatter)
 
     def shell_complete(self, ctx: Any, incomplete: str) -> Any:
         """The names of verbs (or root options) without importing a single verb."""
-        self.listing = True
+        ctx.meta[LISTING] = True
         return super().shell_complete(ctx, incomplete)
 
 
-@cache  # a notebook runs many
+@cache  # who runs many in one process: a notebook, a test
 def command_of(verb: str) -> Any:
     """A verb with its options and examples."""
     module = importlib.import_module(module_of(verb))
@@ -76,6 +78,7 @@ def root(
     ctx.find_root().obj.begun()
 
 
+@cache
 def build() -> Any:
     """The root command with its lazy verbs and the options that print or install shell completion."""
     app = typer.Typer(name="hcloud", cls=LazyGroup, no_args_is_help=True, pretty_exceptions_enable=False)

@@ -39,14 +39,14 @@ class Table(Protocol[R_co]):
     def __len__(self) -> int: ...
 
 
-def table(kind: type[R], length: int) -> Table[R]:
-    """A table of zeros; a field ``Annotated[Ints, 10]`` holds ten numbers."""
-    return cast("Table[R]", zeros(length, numpy_type(cast("Any", kind))))
+def table(kind: type[R], length: int, new: Callable[..., NDArray[Any]] = np.zeros) -> Table[R]:
+    """A table of zeros (or ``new`` otherwise: np.empty); a field ``Annotated[Ints, 10]`` holds ten numbers."""
+    return cast("Table[R]", zeros(length, numpy_type(cast("Any", kind)), new))
 
 
-def zeros(length: int, kind: np.dtype[Any]) -> NDArray[Any]:
+def zeros(length: int, kind: np.dtype[Any], new: Callable[..., NDArray[Any]] = np.zeros) -> NDArray[Any]:
     """Rows of zeros, of which the first begins a line of the processor's cache."""
-    made = np.zeros(length * kind.itemsize + _LINE, np.uint8)
+    made = new(length * kind.itemsize + _LINE, np.uint8)
     first = -made.ctypes.data % _LINE
     return made[first : first + length * kind.itemsize].view(kind)
 

@@ -38,7 +38,7 @@ class EventBatch:
         self._by_row = np.full(len(tables.control.jobs), -1, np.int64)
         here = np.flatnonzero(self._row_of >= 0)
         self._by_row[self._row_of[here]] = here
-        self._told, self._state = table(BatchCommand, _TOLD), table(BatchState, 1)[0]
+        self._told, self._state = table(BatchCommand, _TOLD, np.empty), table(BatchState, 1)[0]  # 9 MB a piece
         self._first = self.next = 0
         self._turned: list[str] = []
 
