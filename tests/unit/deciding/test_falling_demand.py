@@ -230,6 +230,15 @@ def test_a_trace_that_grows_says_which_growth_plans_for_it(
     assert "growth_per_year" not in said
 
 
+def test_the_pace_of_a_few_months_is_not_compounded_over_a_year() -> None:
+    """A straight rise from 40 to 62 vCPUs in 110 days was planned as 4.6 times the demand in a year."""
+    cores = np.linspace(40.0, 40.0 + 0.2 * 104, 105)
+    grows = growth_of(cores, 1)
+    assert grows is not None
+    last = float(cores[-28:].mean())
+    assert last * (1 + grows) == pytest.approx(last + 0.2 * 364)
+
+
 def test_a_few_weeks_show_no_growth() -> None:
     assert growth_of(np.arange(1.0, 12 * 7 * 24), 24) is None
 
