@@ -121,6 +121,8 @@ _SIZES = re.compile(
     r"($|_(count|limit|milli|ms|seconds|time|hours))"
 )
 _MEMORY = re.compile(r"(^|_)(mem|memory|ram|rss|vmem|maxrss)(_|$)")
+NOT_IN_USE = re.compile(r"limit|req|alloc")
+"""Names of memory with this hold what is asked for or there."""
 _WORDS = re.compile(r"(?<=[a-z]{2}|In|Of)(?=[A-Z])")
 """Where a word of a name as ``startTime`` begins."""
 
@@ -196,6 +198,12 @@ def sizes_apart(found: Mapping[str, str], names: Iterable[str]) -> list[str]:
 def memory_apart(names: Iterable[str]) -> list[str]:
     """Columns that may say the memory of jobs."""
     return [name for name in names if _MEMORY.search(spelt(name))]
+
+
+def memory_in_use(names: Iterable[str]) -> str | None:
+    """The column that may say the memory in use, where one alone does."""
+    found = [name for name in memory_apart(names) if not re.search(rf"{NOT_IN_USE.pattern}|per_?cent|pct", spelt(name))]
+    return found[0] if len(found) == 1 and "%" not in found[0] else None
 
 
 def is_jobs(found: Mapping[str, str]) -> bool:

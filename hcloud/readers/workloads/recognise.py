@@ -24,6 +24,7 @@ from hcloud.readers.workloads.meanings import (
     is_jobs,
     job_columns,
     meant,
+    memory_in_use,
 )
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.other_programs import OTHER_JSON, OTHER_TEXT
@@ -181,7 +182,10 @@ def unknown_table(source: TraceFile, names: Sequence[str]) -> InputError:
         return _refusal(source, table, _first_missing(names, ("submit", "duration")), read)
     if "timestamp" in series and value is not None:
         columns = {mine: series[mine] for mine in ("timestamp", "name", value, "memory") if mine in series}
-        read = advice(source, {"columns": as_option(columns, whole=True)})
+        memory = None if "memory" in columns else memory_in_use(names)
+        more = (f"{memory} is the memory in use with it",) if memory else ()
+        columns |= {"memory": memory} if memory else {}
+        read = advice(source, {"columns": as_option(columns, whole=True)}, *more)
         return _refusal(source, "a series (machines)", _first_missing(names, ("timestamp", "value")), read)
     if "submit" in jobs and ("cores" in jobs or "id" in jobs or "memory" in jobs):
         given = as_option(jobs)

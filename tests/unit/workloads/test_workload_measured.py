@@ -475,6 +475,14 @@ def test_columns_of_parts_of_a_vcpu_are_read_as_such(header: str, scale: float, 
 @pytest.mark.parametrize(
     ("text", "told"),
     [
+        (
+            "ts,cpu_cores_used,mem_used_gib\n{0},4,28\n{1},5,35\n",
+            "if mem_used_gib is the memory in use with it, read it with: ",
+        ),
+        ("ts,cpu_cores_used,mem_used_gib\n{0},4,28\n{1},5,35\n", "cores=cpu_cores_used,memory=mem_used_gib"),
+        ("ts,cpu_cores_used,mem_used_pct\n{0},4,28\n{1},5,35\n", "leave such columns out: "),
+        ("ts,cpu_cores_used,mem_limit\n{0},4,28\n{1},5,35\n", "leave such columns out: "),
+        ("time,cores,memory_used\n{0},4,28\n{1},5,35\n", "timestamp=time,cores=cores,memory=memory_used"),
         ("time,host,cpu_idle\n{0},a,90\n{1},a,80\n", "column 'cpu_idle' is no machine's use of CPUs by its name"),
         (
             "timestamp,allocated_cpus,total_cpus\n{0},4,64\n{1},5,64\n",

@@ -10,7 +10,18 @@ from dataclasses import dataclass, field
 from hcloud.errors import InputError, did_you_mean
 from hcloud.readers.workloads.commands import advice
 from hcloud.readers.workloads.findings import shown
-from hcloud.readers.workloads.meanings import JOBS, SERIES, VALUES, as_option, called_columns, meant, plain, spelt
+from hcloud.readers.workloads.meanings import (
+    JOBS,
+    NOT_IN_USE,
+    SERIES,
+    VALUES,
+    as_option,
+    called_columns,
+    meant,
+    memory_in_use,
+    plain,
+    spelt,
+)
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.source import TraceFile
 from hcloud.readers.workloads.tables.delimited import first_rows
@@ -40,7 +51,6 @@ _IN_PARTS = re.compile(
 """No name of a machine's type, as t3.micro."""
 _DAY = re.compile(r"\s*\d{4}-\d\d-\d\d\s*", re.ASCII)
 _NAMED = 5
-_NOT_IN_USE = re.compile(r"limit|req|alloc")
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +167,7 @@ def _wide(source: TraceFile, names: list[str], options: WorkloadOptions, time: i
         said = f"say --columns timestamp={shlex.quote(names[time])}: every other column is a machine then"
         said = "give it another name" if _is_another_use(names[odd[0]], alone=alone) else said
         rows = meant(names, SERIES).get("name")
-        hint = advice(source, {"extra_columns": "ignore"}, told="leave such columns out") if kept else ""
+        hint = _with_memory(source, names, kept, odd) if kept else ""
         if rows is not None and not options.columns:
             of_each = of_rows(names[time], rows, [name for name in names if name not in (names[time], rows)])
             hint = "; else ".join(filter(None, (of_each, hint)))
@@ -168,6 +178,16 @@ def _wide(source: TraceFile, names: list[str], options: WorkloadOptions, time: i
         )
     units, parts = {at: _unit(names[at]) for at in kept}, {at: _in_a_vcpu(names[at], options) for at in kept}
     return MachineColumns(time, tuple(kept), units=units, in_a_vcpu=parts, left_out=tuple(names[at] for at in odd))
+
+
+def _with_memory(source: TraceFile, names: list[str], kept: list[int], odd: list[int]) -> str:
+    """What to say of columns of no machine: one that may be memory in use beside one of vCPUs is not lost."""
+    memory = memory_in_use(names[at] for at in odd)
+    if len(kept) > 1 or memory is None:
+        return advice(source, {"extra_columns": "ignore"}, told="leave such columns out")
+    value, time = names[kept[0]], next(name for at, name in enumerate(names) if at not in (*kept, *odd))
+    keys = {"timestamp": time, _unit(value) or "value": value, "memory": memory}
+    return advice(source, {"columns": as_option(keys, whole=True)}, f"{memory} is the memory in use with it")
 
 
 def of_rows(time: str, name: str, values: list[str]) -> str:
@@ -221,7 +241,7 @@ def _beside_a_time(names: list[str], *, named: bool) -> dict[str, str]:
 def _with_units(names: list[str], found: dict[str, str]) -> dict[str, str]:
     """Those too whose names say what they hold, where one alone does."""
     kinds = {
-        "memory": [name for name in names if "memory" in meant([name], JOBS) and not _NOT_IN_USE.search(spelt(name))]
+        "memory": [name for name in names if "memory" in meant([name], JOBS) and not NOT_IN_USE.search(spelt(name))]
     }
     if not any(value in found for value in VALUES):
         fine = [name for name in names if not _is_bound(name) and not _is_no_machine(name, alone=True)]
