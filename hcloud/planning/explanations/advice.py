@@ -15,6 +15,7 @@ from hcloud.errors import HcloudError
 from hcloud.model.catalog import InstanceType
 from hcloud.model.workload import Demand, JobKind, Jobs, Workload
 from hcloud.planning.decide import FleetDecision, Given, decide, of_several_types
+from hcloud.planning.fleets.options import region_of
 from hcloud.planning.fleets.owned import Owned
 from hcloud.planning.forecasting.dividing import SPLITTABLE, can_split
 from hcloud.planning.settings import Divisible, PlanSettings, RiskSettings
@@ -43,9 +44,19 @@ def advice(decision: FleetDecision, book: PriceBook, demand: Demand, given: Give
         return tuple(f"{words} would save {_monthly(cost - total, decision)} a month" for total, words in named)
     unit = decision.types[0].shape
     return (
-        f"other sizes, families or split jobs would not bring it nearer: what is above the bound is whole machines "
-        f"({unit.name} at the least), paid for while part of them is unused",
+        "other sizes, families or split jobs would not bring it nearer: what is above the bound is whole machines "
+        f"({unit.name} at the least), paid for while part of them is unused{_together(decision)}",
     )
+
+
+def _together(decision: FleetDecision) -> str:
+    """That the bound spreads the vCPUs and GiB of a job over families, where that makes a gap."""
+    compared = decision.compared
+    best = compared.evaluations[0]
+    _, relaxed = compared.relaxed[region_of(best.candidate)]
+    if compared.asked.leanest is None or relaxed.cost >= float(best.bound) * (1 - float(LEAST)):
+        return ""
+    return "; also, one machine must hold a job's vCPUs and its GiB, while the bound spreads them over families"
 
 
 def _any_gpus(decision: FleetDecision) -> bool:

@@ -330,6 +330,20 @@ def test_what_splitting_jobs_would_save_is_said_once(tmp_path: Path, capsys: pyt
     assert (said.count("splitting"), said.count("would not bring it nearer")) == (1, 0)
 
 
+@pytest.mark.parametrize(("memory", "also"), [(48, True), (32, False)])
+def test_a_gap_to_families_that_no_job_can_be_spread_over_is_told_as_one(
+    memory: int, also: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Services of 6 GiB a vCPU: by sums half of the machines have 4 and half 8, but none of them has 6."""
+    path = tmp_path / "six.csv"
+    rows = [f"2026-01-{d:02d}T00:00:00Z,86400,8,{memory},service" for d in range(1, 29) for _ in range(3)]
+    rows += [f"2026-01-{d:02d}T{h:02d}:00:00Z,1800,4,8,batch" for d in range(1, 29) for h in range(24)]
+    path.write_text("\n".join(["submit,duration,cores,memory,kind", *rows]) + "\n", encoding="utf-8")
+    assert run(["plan", str(path), "--region", "us-east-1", "--family", "m5a", "--family", "r5a"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert ("one machine must hold a job's vCPUs and its GiB" in said) is also
+
+
 def test_explanations_as_documents(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     plan_file = tmp_path / "plan.json"
     assert run(["plan", str(trace), *NOW, *THREE, "--out", str(plan_file)]) == 0
