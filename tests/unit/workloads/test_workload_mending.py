@@ -259,18 +259,24 @@ def test_titles_above_one_machine_are_left_out(above: str, tmp_path: Path) -> No
     assert found.cores.tolist() == [4, 5]
 
 
+@pytest.mark.parametrize("mark", ",|")
 @pytest.mark.parametrize(
-    "times", ["Nov  1 {}", "Sun Nov  1 {} L", "11-01 {}", "11-01T{}", "01.11. {}", "1.11 {}", "1/11 {}"]
+    "times",
+    ["Nov  1 {}", "Sun Nov  1 {} L", "11-01 {}", "11-01T{}", "01-11 {}", "01.11. {}", "1.11 {}", "1/11 {}", " 1/11 {}"],
 )
-def test_times_without_a_year_are_met_with_what_prints_it_or_puts_this_one_in(times: str, tmp_path: Path) -> None:
+def test_times_without_a_year_are_met_with_what_prints_it_or_puts_this_one_in(
+    times: str, mark: str, tmp_path: Path
+) -> None:
     path, began, ended = tmp_path / "jobs.csv", times.format("10:00"), times.format("11:00")
-    path.write_text(f"id,submit,end\n1,{began},{ended}\n2,{began},{ended}\n")
+    table = f"id|submit|end|memory\nJan 3 a|{began}|{ended}|3.5 GB\nb|{began}|{ended}|3.5 GB\n"
+    path.write_text(table.replace("|", mark))
     told, _, command = hint_of(path).partition("; if all are of this year: ")
     assert told.startswith("print times with their year (of LSF: LSB_DISPLAY_YEAR=Y)")
     subprocess.run(["bash", "-c", command], cwd=tmp_path, check=True)
-    found = read_workload(tmp_path / "mended.csv", options=WorkloadOptions(dates="day-first"))
+    order = "month-first" if times.startswith("11") else "day-first"
+    found = read_workload(tmp_path / "mended.csv", options=WorkloadOptions(dates=order))
     assert isinstance(found, Jobs)
-    assert found.duration.tolist() == [3600, 3600]
+    assert (found.duration.tolist(), found.memory.tolist()) == ([3600, 3600], [3.5, 3.5])
     assert found.submit[0] == datetime(datetime.now(UTC).year, 11, 1, 10, tzinfo=UTC).timestamp()
 
 
