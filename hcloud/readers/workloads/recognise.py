@@ -265,7 +265,9 @@ def _line_of_names(source: TraceFile) -> int:
     lines = source.head.decode("utf-8", "replace").splitlines()[1 : _TITLES + 1]
     for line, (text, below) in enumerate(pairwise(lines), 2):
         names = [name.strip(' "') for name in text.split(separator(text))]
-        if is_jobs(job_columns(names)) or (is_machines(names) and below.strip(' "')[:1].isdigit()):
+        series = meant(names, SERIES)
+        is_use = "timestamp" in series and any(name in series for name in VALUES)
+        if is_use or is_jobs(job_columns(names)) or (is_machines(names) and below.strip(' "')[:1].isdigit()):
             return line
     return 0
 

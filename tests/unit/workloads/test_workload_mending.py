@@ -245,16 +245,19 @@ def test_commas_between_thousands_are_not_taken_for_decimals_without_a_word(tmp_
     assert hint_of(path).startswith("if its commas stand before decimals (take those between thousands out), read it")
 
 
+@pytest.mark.parametrize("header", ['"Time","web"', "note,Time,CPU usage,zone"])
 @pytest.mark.parametrize(
     "above", ["Percentage CPU (Avg) of web,\nResource group,shop\n\n", '"CPU of web"\n', "CPU,Time range: 1 week\n"]
 )
-def test_titles_above_one_machine_are_left_out(above: str, tmp_path: Path) -> None:
+def test_titles_above_one_machine_are_left_out(above: str, header: str, tmp_path: Path) -> None:
     path = tmp_path / "portal.csv"
-    path.write_text(f'{above}"Time","web"\n2026-11-01 10:00:00,4\n2026-11-01 10:05:00,5\n')
+    row = "2026-11-01 10:{},{}" if "web" in header else "x,2026-11-01 10:{},{},a"
+    path.write_text("\n".join([above + header, row.format("00", 4), row.format("05", 5)]))
     told, _, command = hint_of(path).partition(": ")
     assert told == "leave the lines before it out"
     subprocess.run(["bash", "-c", command], cwd=tmp_path, check=True)
-    found = read_workload(tmp_path / "mended.csv", options=WorkloadOptions(series_value="cores"))
+    columns = "" if "web" in header else "timestamp=Time,value=CPU usage"
+    found = read_workload(tmp_path / "mended.csv", options=WorkloadOptions(series_value="cores", columns=columns))
     assert isinstance(found, Demand)
     assert found.cores.tolist() == [4, 5]
 
@@ -273,8 +276,8 @@ def test_times_without_a_year_are_met_with_what_prints_it_or_puts_this_one_in(
     told, _, command = hint_of(path).partition("; if all are of this year: ")
     assert told.startswith("print times with their year (of LSF: LSB_DISPLAY_YEAR=Y)")
     subprocess.run(["bash", "-c", command], cwd=tmp_path, check=True)
-    order = "month-first" if times.startswith("11") else "day-first"
-    found = read_workload(tmp_path / "mended.csv", options=WorkloadOptions(dates=order))
+    options = WorkloadOptions(dates="month-first" if times.startswith("11") else "day-first")
+    found = read_workload(tmp_path / "mended.csv", options=options)
     assert isinstance(found, Jobs)
     assert (found.duration.tolist(), found.memory.tolist()) == ([3600, 3600], [3.5, 3.5])
     assert found.submit[0] == datetime(datetime.now(UTC).year, 11, 1, 10, tzinfo=UTC).timestamp()
