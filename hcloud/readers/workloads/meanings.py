@@ -61,7 +61,7 @@ UNITS: Mapping[str, Mapping[str, str]] = {
     "cores": {"milli": "milli millis millicores millicpu m", "vcpu-hours": "hours hrs"},
 }
 """What a column's name ends with that says its unit, by our column and the unit."""
-_ONLY_ALONE = frozenset(("group", "clock", "at", "deleted", "deleted_at", "deletion_time"))
+ONLY_ALONE = frozenset(("group", "clock", "at", "deleted", "deleted_at", "deletion_time"))
 """Names that mean a column only where no other does."""
 _BEFORE_UNITS = {
     "duration": "duration run_time elapsed elapsed_time wall wall_time wallclock wall_clock wallclock_time "
@@ -160,7 +160,7 @@ def are_truths(cells: Sequence[str]) -> bool:
 def meant(names: Iterable[str], meanings: Mapping[str, str]) -> dict[str, str]:
     """Our columns by what they are called in a file: those of our own names first, else the first that means one."""
     found = dict[str, str]()
-    for name in sorted(names, key=lambda name: (name not in meanings.values(), spelt(name) in _ONLY_ALONE)):
+    for name in sorted(names, key=lambda name: (name not in meanings.values(), spelt(name) in ONLY_ALONE)):
         mine = meanings.get(plain(name)) or meanings.get(spelt(name))
         of_another = mine == "cores" and "%" in name
         if mine is not None and mine not in found and not of_another and "," not in name and "=" not in name:
