@@ -16,10 +16,11 @@ _OF_JOBS = {
     "created created_at created_on create_time creation_time creation_timestamp creation_date submit_date "
     "submission_date requested_at received_at qdate eingereicht",
     "start": "start start_date start_time time_start started started_at start_at begin begin_time began began_at "
-    "started_on stime launched_at launch_time execution_start job_start_date beginn gestartet",
+    "started_on stime launched launched_at launch_time launch_date execution_start job_start_date beginn gestartet",
     "end": "end end_date end_time time_end ended ended_at ended_on end_at finish finish_time finish_date finished "
     "finished_at finished_on completed completed_at completed_on completion_time completion_date stop stop_time "
-    "stopped_at terminated_at deleted deleted_at deletion_time ende beendet complete",
+    "stopped stopped_at terminated terminated_at termination_time termination_date deleted deleted_at deletion_time "
+    "ende beendet complete",
     "cores": "cores core cpus cpu vcpus vcpu ncpus num_cpus num_cpu cpu_num "
     "num_cores n_cpus n_cores ncores cpu_count cpu_cores "
     "processors procs num_processors num_procs nprocs slots required_slots alloc_cpus req_cpus request_cpus "
@@ -61,7 +62,9 @@ UNITS: Mapping[str, Mapping[str, str]] = {
     "cores": {"milli": "milli millis millicores millicpu m", "vcpu-hours": "hours hrs"},
 }
 """What a column's name ends with that says its unit, by our column and the unit."""
-ONLY_ALONE = frozenset(("group", "clock", "at", "deleted", "deleted_at", "deletion_time"))
+ONLY_ALONE = frozenset(
+    ("group", "clock", "at", "deleted", "deleted_at", "deletion_time", "complete", "stopped", "terminated")
+)
 """Names that mean a column only where no other does."""
 _BEFORE_UNITS = {
     "duration": "duration run_time elapsed elapsed_time wall wall_time wallclock wall_clock wallclock_time "
