@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from hcloud.errors import InputError, UsageError, did_you_mean
 from hcloud.readers.workloads.findings import shown
@@ -171,11 +171,13 @@ def meant(names: Iterable[str], meanings: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
-def job_columns(names: Iterable[str]) -> dict[str, str]:
+def job_columns(names: Collection[str]) -> dict[str, str]:
     """What the columns of a table of jobs are: a duration or an end, and a submission (else a start or any time)."""
     found = meant(names, JOBS)
     if "duration" in found:
         found.pop("end", None)
+    if found.get("duration") == "duration" and "realtime" in names:  # Nextflow's: the wait is not in it
+        found["duration"] = "realtime"
     if "submit" not in found:
         time = found.pop("start", None) or meant(names, SERIES).get("timestamp")
         found = {"submit": time, **found} if time is not None else found

@@ -727,6 +727,22 @@ def test_an_inventory_of_machines_is_one_of_jobs_of_which_some_still_run(times: 
     assert (found.duration.tolist(), found.cores.tolist()) == ([36_000, 28_800], [4, 8])
 
 
+@pytest.mark.parametrize("start", ["", "start\t"])
+def test_the_length_of_a_task_of_nextflow_is_the_one_without_its_wait(start: str, tmp_path: Path) -> None:
+    path = tmp_path / "trace.txt"
+    began = "2026-11-01 10:30:00.000\t" if start else ""
+    path.write_text(
+        f"task_id\tsubmit\t{start}duration\trealtime\tcpus\n1\t2026-11-01 10:00:00.000\t{began}1h 5m\t30m\t4\n"
+    )
+    with pytest.raises(InputError) as caught:
+        read_workload(path)
+    assert isinstance(caught.value.hint, Advice)
+    assert "duration is realtime (else say duration)" in caught.value.hint
+    found = read_workload(path, options=caught.value.hint.on(WorkloadOptions()))
+    assert isinstance(found, Jobs)
+    assert found.duration.tolist() == [1800]
+
+
 @pytest.mark.parametrize(
     ("columns", "cells", "units"),
     [
