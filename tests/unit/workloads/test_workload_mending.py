@@ -82,6 +82,7 @@ def test_what_mends_a_mended_table_writes_another_file(tmp_path: Path) -> None:
     ("text", "at"),
     [
         ("submitted,seconds,nodes,ppn\n0,5,2,8\n", "nodes times ppn"),
+        ("submit,duration,num_node,cores_per_node\n0,5,2,8\n", "num_node times cores_per_node"),
     ],
 )
 def test_vcpus_that_two_columns_tell_are_computed_by_the_command_that_is_named(
@@ -106,6 +107,7 @@ def test_vcpus_that_two_columns_tell_are_computed_by_the_command_that_is_named(
         "submitted,duration_days,vcpuHours\n0,0.5,192\n",
         "submitted,elapsed,CPU Core Hours\n0,00:30:00,8\n",
         "submitted,elapsed,core_hours\n0,00:30:00,8\n",
+        "submit,duration,core_hours\n0,1800,8\n",
         "start,end,cpu_hours\n2026-11-01T10:00Z,2026-11-01T10:30Z,8\n",
     ],
 )
