@@ -716,8 +716,8 @@ def test_whether_a_machine_was_deleted_is_not_when(end: str, tmp_path: Path) -> 
 def test_an_inventory_of_machines_is_one_of_jobs_of_which_some_still_run(times: str, tmp_path: Path) -> None:
     """It was said to lack a column of times, or a duration."""
     path = tmp_path / "machines.csv"
-    rows = "a,4,16,2026-11-01T00:00Z,2026-11-01T10:00Z,35\nb,8,32,2026-11-01T02:00Z,,50\n"
-    path.write_text(f"name,vcpus,memory_gib,{times},cpu_avg_percent\n{rows}")
+    rows = "a,4,16,2026-11-01T00:00Z,2026-11-01T10:00Z,35,3\nb,8,32,2026-11-01T02:00Z,,50,4\n"
+    path.write_text(f"name,vcpus,memory_gib,{times},cpu_avg_percent,avg_cpu\n{rows}")
     with pytest.raises(InputError) as caught:
         read_workload(path)
     assert isinstance(caught.value.hint, Advice)
