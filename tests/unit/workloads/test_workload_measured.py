@@ -259,6 +259,14 @@ def test_when_a_machine_was_stopped_makes_no_job_of_its_use(tmp_path: Path) -> N
     assert list(read_as_advised(path).cores) == [1.6, 2]
 
 
+def test_times_that_cannot_be_read_are_no_names_of_machines(tmp_path: Path) -> None:
+    path = tmp_path / "use.csv"
+    path.write_text("Time,web,db\nnoon,1,2\nnight,1,2\n")
+    with pytest.raises(InputError, match="column Time: 'noon'") as refused:
+        read_workload(path, options=WorkloadOptions(series_value="cores"))
+    assert "machine of each row" not in (refused.value.hint or "")
+
+
 def test_machines_called_as_times_seldom_are_and_rows_without_a_time_are_told(tmp_path: Path) -> None:
     path = tmp_path / "use.csv"
     path.write_text(f"Time,de,at,clock\n{iso(0)},1,2,4\n{iso(1)},1,3,4\n")

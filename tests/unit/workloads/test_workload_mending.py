@@ -17,6 +17,7 @@ from hcloud.errors import InputError
 from hcloud.model.workload import Demand, Jobs
 from hcloud.readers.workloads.commands import Advice
 from hcloud.readers.workloads.entry import read_workload
+from hcloud.readers.workloads.limits import CORES
 from hcloud.readers.workloads.options import WorkloadOptions, with_keys
 
 TIMES = "submit,duration\n{},5\n"
@@ -96,6 +97,17 @@ def test_vcpus_that_two_columns_tell_are_computed_by_the_command_that_is_named(
     made = (tmp_path / "mended.csv").read_text().splitlines()
     assert made[1].endswith(",16")
     assert len(made) == len(text.splitlines())
+
+
+def test_hours_of_vcpus_may_be_many_or_none_but_no_job_has_more_vcpus_than_any(tmp_path: Path) -> None:
+    path, options = tmp_path / "jobs.csv", WorkloadOptions(columns="cores=core_hours")
+    path.write_text(f"submit,duration,core_hours\n0,2592000,{CORES * 2:g}\n5,3600,0\n")
+    found = read_workload(path, options=options)
+    assert isinstance(found, Jobs)
+    assert found.cores.tolist() == pytest.approx([CORES / 360, 1])
+    path.write_text(f"submit,duration,core_hours\n0,1,{CORES:g}\n")
+    with pytest.raises(InputError, match="vCPU-hours over the time that a job ran are up to"):
+        read_workload(path, options=options)
 
 
 @pytest.mark.parametrize(
