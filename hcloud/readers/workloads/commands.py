@@ -7,7 +7,7 @@ import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 
 from hcloud.errors import HcloudError
@@ -40,7 +40,7 @@ _BARE_MEMORY = frozenset(
     )
 )
 _FLAGS = ("columns", "decimal")
-_NODES = re.compile(r"((num|n|req|alloc|number_of)_?)?(nodes|hosts|instances|replicas)|node_count")
+_NODES = re.compile(r"((num|n|req|alloc|number_of)_?)?(nodes|hosts|instances|replicas)|node_(count|num)|num_node")
 _OF_A_NODE = re.compile(r"ppn|(cores|cpus|vcpus|ncpus|procs)_(per|a)_(node|host|instance|replica)")
 _HOURS = re.compile(r"(cpu_)?v?(core|cpu)_?(hours|hrs)")
 
@@ -191,7 +191,7 @@ def jobs_advice(source: TraceFile, found: Mapping[str, str], names: Sequence[str
     there. Memory of which a name says no unit is named in it with one, as it would be another demand in another."""
     bare = bare_memory(names) if "memory" not in found else ""
     found = {**found, "memory": bare} if bare else found
-    hours = "" if "cores" in found else next((name for name in names if _HOURS.fullmatch(spelt(name))), "")
+    hours = vcpu_hours(found, names)
     found = {**found, "cores": hours} if hours else found
     keys = {"columns": as_option(found), **units}
     where = list(_assumed(source, found, names, units))
@@ -204,11 +204,17 @@ def jobs_advice(source: TraceFile, found: Mapping[str, str], names: Sequence[str
     return advice(source, keys, *where)
 
 
+def vcpu_hours(found: Mapping[str, str], names: Sequence[str]) -> str:
+    """The column that alone says the size of jobs, in hours of vCPUs, if there is one."""
+    return "" if "cores" in found else next((name for name in names if _HOURS.fullmatch(spelt(name))), "")
+
+
 def skipping(
     source: TraceFile, found: Mapping[str, str], names: Sequence[str], units: Mapping[str, str] | None
 ) -> Advice:
     """The command that reads a table without its other columns, as it has the ``units`` of jobs where it is of them."""
-    where = [] if units is None else [*_never_ran(units), *memory_left(found, names)]
+    left = () if units is None else (_never_ran(units), _sizes_left(source, found, names), memory_left(found, names))
+    where = [*chain.from_iterable(left)]
     keys = {"extra_columns": "ignore", **({"open_ends": "leave-out"} if units and [*_never_ran(units)] else {})}
     return advice(source, keys, *where, told="columns that are not needed can be skipped")
 
@@ -238,17 +244,23 @@ def _assumed(
         yield (
             "durations are in s (else say ms)" if unit == "s" else f"durations are in {unit}, by its times (else say s)"
         )
-    cores, apart = found.get("cores", ""), sizes_apart(found, names)
+    cores = found.get("cores", "")
     if "cores_unit" not in units and (plain(cores) == "cpu" or "slots" in plain(cores)):
         yield f"{cores} counts vCPUs (else add --set vcpus_per_core=N, the vCPUs of each)"
-    if apart:
-        say = f"else say cores=NAME{_product(source, names)}"
-        size = f"{cores} has the vCPUs of a job on all nodes" if cores else f"each job takes 1 vCPU ({say})"
-        yield f"{size}, whatever {', '.join(apart)} say"
+    yield from _sizes_left(source, found, names)
     yield from _never_ran(units)
     yield from memory_left(found, names)
     for mine, more in others(found, names).items():
         yield f"{mine} is {found[mine]} (else say {', '.join(more)})"
+
+
+def _sizes_left(source: TraceFile, found: Mapping[str, str], names: Sequence[str]) -> Iterator[str]:
+    """What is taken for granted where other columns may say the size of jobs too."""
+    if apart := sizes_apart(found, names):
+        say = f"else say cores=NAME{_product(source, names)}"
+        cores = found.get("cores", "")
+        size = f"{cores} has the vCPUs of a job on all nodes" if cores else f"each job takes 1 vCPU ({say})"
+        yield f"{size}, whatever {', '.join(apart)} say"
 
 
 def _product(source: TraceFile, names: Sequence[str]) -> str:

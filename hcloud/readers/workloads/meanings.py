@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from hcloud.errors import InputError, UsageError, did_you_mean
 from hcloud.readers.workloads.findings import shown
@@ -16,10 +16,11 @@ _OF_JOBS = {
     "created created_at created_on create_time creation_time creation_timestamp creation_date submit_date "
     "submission_date requested_at received_at qdate eingereicht",
     "start": "start start_date start_time time_start started started_at start_at begin begin_time began began_at "
-    "started_on stime launched_at launch_time execution_start job_start_date beginn gestartet",
+    "started_on stime launched launched_at launch_time launch_date execution_start job_start_date beginn gestartet",
     "end": "end end_date end_time time_end ended ended_at ended_on end_at finish finish_time finish_date finished "
     "finished_at finished_on completed completed_at completed_on completion_time completion_date stop stop_time "
-    "stopped_at terminated_at deleted deleted_at deletion_time ende beendet complete",
+    "stopped stopped_at terminated terminated_at termination_time termination_date deleted deleted_at deletion_time "
+    "ende beendet complete",
     "cores": "cores core cpus cpu vcpus vcpu ncpus num_cpus num_cpu cpu_num "
     "num_cores n_cpus n_cores ncores cpu_count cpu_cores "
     "processors procs num_processors num_procs nprocs slots required_slots alloc_cpus req_cpus request_cpus "
@@ -61,7 +62,9 @@ UNITS: Mapping[str, Mapping[str, str]] = {
     "cores": {"milli": "milli millis millicores millicpu m", "vcpu-hours": "hours hrs"},
 }
 """What a column's name ends with that says its unit, by our column and the unit."""
-_ONLY_ALONE = frozenset(("group", "clock", "at", "deleted", "deleted_at", "deletion_time"))
+ONLY_ALONE = frozenset(
+    ("group", "clock", "at", "deleted", "deleted_at", "deletion_time", "complete", "stopped", "terminated")
+)
 """Names that mean a column only where no other does."""
 _BEFORE_UNITS = {
     "duration": "duration run_time elapsed elapsed_time wall wall_time wallclock wall_clock wallclock_time "
@@ -162,7 +165,7 @@ def are_truths(cells: Sequence[str]) -> bool:
 def meant(names: Iterable[str], meanings: Mapping[str, str]) -> dict[str, str]:
     """Our columns by what they are called in a file: those of our own names first, else the first that means one."""
     found = dict[str, str]()
-    for name in sorted(names, key=lambda name: (name not in meanings.values(), spelt(name) in _ONLY_ALONE)):
+    for name in sorted(names, key=lambda name: (name not in meanings.values(), spelt(name) in ONLY_ALONE)):
         mine = meanings.get(plain(name)) or meanings.get(spelt(name))
         of_another = mine == "cores" and "%" in name
         if mine is not None and mine not in found and not of_another and "," not in name and "=" not in name:
@@ -170,11 +173,13 @@ def meant(names: Iterable[str], meanings: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
-def job_columns(names: Iterable[str]) -> dict[str, str]:
+def job_columns(names: Collection[str]) -> dict[str, str]:
     """What the columns of a table of jobs are: a duration or an end, and a submission (else a start or any time)."""
     found = meant(names, JOBS)
     if "duration" in found:
         found.pop("end", None)
+    if found.get("duration") == "duration" and "realtime" in names:  # Nextflow's: the wait is not in it
+        found["duration"] = "realtime"
     if "submit" not in found:
         time = found.pop("start", None) or meant(names, SERIES).get("timestamp")
         found = {"submit": time, **found} if time is not None else found

@@ -25,6 +25,7 @@ from hcloud.readers.workloads.meanings import (
     job_columns,
     meant,
     memory_in_use,
+    plain,
 )
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.other_programs import OTHER_JSON, OTHER_TEXT
@@ -116,11 +117,16 @@ def _table(source: TraceFile, first: str, header: Header | None) -> str | None:
     return next((n for n, known in reversed(FORMATS.items()) if any(p.match(first) for p in known.lines)), None)
 
 
+_OF_MACHINES = ("stopped", "terminated")
+"""Ends that use over time may have beside it, too."""
+
+
 def _is_rather_jobs(source: TraceFile, names: Sequence[str]) -> bool:
     """Whether a table that may be of machines is one of jobs: unless it has the use of a machine at a time, beside
     which a duration is no job's."""
     jobs, series = meant(names, JOBS), meant(names, SERIES)
-    is_use = {"name", "value"} <= set(series) and (not {"submit", "start"} & set(jobs) or "_time" in names)  # Influx
+    times = {"submit", "start"} & set(jobs) and "_time" not in names  # Influx
+    is_use = {"name", "value"} <= set(series) and (not times or plain(jobs.get("end", "")) in _OF_MACHINES)
     return is_jobs(job_columns(names)) and not (is_use and is_of_machines(source, names, series))
 
 
@@ -269,7 +275,9 @@ def _line_of_names(source: TraceFile) -> int:
     lines = source.head.decode("utf-8", "replace").splitlines()[1 : _TITLES + 1]
     for line, (text, below) in enumerate(pairwise(lines), 2):
         names = [name.strip(' "') for name in text.split(separator(text))]
-        if is_jobs(job_columns(names)) or (is_machines(names) and below.strip(' "')[:1].isdigit()):
+        series = meant(names, SERIES)
+        is_use = "timestamp" in series and any(name in series for name in VALUES)
+        if is_use or is_jobs(job_columns(names)) or (is_machines(names) and below.strip(' "')[:1].isdigit()):
             return line
     return 0
 

@@ -109,3 +109,6 @@ def test_what_disks_do_is_no_use_of_vcpus_because_nothing_else_is_known(
     assert run(["workload", "show", str(tmp_path / "disk_write_bytes.csv")]) == 1
     told = " ".join(capsys.readouterr().err.split())
     assert "the largest of its values is 5000, and nothing says what they are hint: if they are vCPUs in use" in told
+    (tmp_path / "disk-team.csv").write_text("timestamp,value\n0,50\n300,40\n", encoding="utf-8")
+    assert run(["workload", "show", str(tmp_path / "disk-team.csv")]) == 1
+    assert "if they are percent (else say series_value=cores), and" in " ".join(capsys.readouterr().err.split())

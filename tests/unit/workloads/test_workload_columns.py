@@ -697,11 +697,50 @@ def test_sizes_of_jobs_are_found_by_names_of_gpu_clusters_and_memory_by_what_a_v
     assert caught.value.hint.keys["memory_unit"] == unit
 
 
-def test_whether_a_machine_was_deleted_is_not_when(tmp_path: Path) -> None:
+@pytest.mark.parametrize("end", ["deleted", "stopped", "terminated", "complete"])
+def test_whether_a_machine_was_deleted_is_not_when(end: str, tmp_path: Path) -> None:
     path = tmp_path / "machines.csv"
-    path.write_text("created_at,deleted,cores\n1790000000,true,3\n1790000060,False,4\n")
+    path.write_text(f"created_at,{end},cores\n1790000000,true,3\n1790000060,False,4\n")
     with pytest.raises(InputError, match="for which column duration is missing"):
         read_workload(path)
+    path.write_text(f"created_at,{end},finished,cores\n1790000000,0,1790000100,3\n")
+    with pytest.raises(InputError) as caught:
+        read_workload(path)
+    assert "end is finished" in str(caught.value.hint)
+
+
+@pytest.mark.parametrize(
+    "times", ["created,deleted", "launched,terminated", "launch_time,termination_time", "LaunchDate,TerminationDate",
+              "started,stopped"]
+)  # fmt: skip
+def test_an_inventory_of_machines_is_one_of_jobs_of_which_some_still_run(times: str, tmp_path: Path) -> None:
+    """It was said to lack a column of times, or a duration."""
+    path = tmp_path / "machines.csv"
+    rows = "a,4,16,2026-11-01T00:00Z,2026-11-01T10:00Z,35,3\nb,8,32,2026-11-01T02:00Z,,50,4\n"
+    path.write_text(f"name,vcpus,memory_gib,{times},cpu_avg_percent,avg_cpu\n{rows}")
+    with pytest.raises(InputError) as caught:
+        read_workload(path)
+    assert isinstance(caught.value.hint, Advice)
+    assert caught.value.hint.keys["open_ends"] == "run"
+    found = read_workload(path, options=caught.value.hint.on(WorkloadOptions()))
+    assert isinstance(found, Jobs)
+    assert (found.duration.tolist(), found.cores.tolist()) == ([36_000, 28_800], [4, 8])
+
+
+@pytest.mark.parametrize("start", ["", "start\t"])
+def test_the_length_of_a_task_of_nextflow_is_the_one_without_its_wait(start: str, tmp_path: Path) -> None:
+    path = tmp_path / "trace.txt"
+    began = "2026-11-01 10:30:00.000\t" if start else ""
+    path.write_text(
+        f"task_id\tsubmit\t{start}duration\trealtime\tcpus\n1\t2026-11-01 10:00:00.000\t{began}1h 5m\t30m\t4\n"
+    )
+    with pytest.raises(InputError) as caught:
+        read_workload(path)
+    assert isinstance(caught.value.hint, Advice)
+    assert "duration is realtime (else say duration)" in caught.value.hint
+    found = read_workload(path, options=caught.value.hint.on(WorkloadOptions()))
+    assert isinstance(found, Jobs)
+    assert found.duration.tolist() == [1800]
 
 
 @pytest.mark.parametrize(

@@ -253,6 +253,31 @@ def test_a_day_beside_a_whole_time_is_neither_a_time_nor_a_machine(table: str, t
     assert (found.start, found.step_seconds, list(found.cores)) == (START, 300, [4, 5])
 
 
+def test_when_a_machine_was_stopped_makes_no_job_of_its_use(tmp_path: Path) -> None:
+    path = tmp_path / "use.csv"
+    path.write_text(f"time,host,cpu_percent,started,stopped\n{iso(0)},a,40,{iso(0)},\n{iso(1)},a,50,{iso(0)},\n")
+    assert list(read_as_advised(path).cores) == [1.6, 2]
+
+
+def test_times_that_cannot_be_read_are_no_names_of_machines(tmp_path: Path) -> None:
+    path = tmp_path / "use.csv"
+    path.write_text("Time,web,db\nnoon,1,2\nnight,1,2\n")
+    with pytest.raises(InputError, match="column Time: 'noon'") as refused:
+        read_workload(path, options=WorkloadOptions(series_value="cores"))
+    assert "machine of each row" not in (refused.value.hint or "")
+
+
+def test_machines_called_as_times_seldom_are_and_rows_without_a_time_are_told(tmp_path: Path) -> None:
+    path = tmp_path / "use.csv"
+    path.write_text(f"Time,de,at,clock\n{iso(0)},1,2,4\n{iso(1)},1,3,4\n")
+    found = read_workload(path, options=WorkloadOptions(series_value="cores"))
+    assert isinstance(found, Demand)
+    assert found.cores.tolist() == [7, 8]
+    path.write_text(f"date,host,cores,time\n2026-11-01,a,1\n2026-11-01,a,1,{iso(1)}\n")
+    with pytest.raises(InputError, match="unknown column 'time'"):
+        read_workload(path)
+
+
 @pytest.mark.parametrize(
     "header",
     [

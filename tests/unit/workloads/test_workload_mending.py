@@ -17,6 +17,7 @@ from hcloud.errors import InputError
 from hcloud.model.workload import Demand, Jobs
 from hcloud.readers.workloads.commands import Advice
 from hcloud.readers.workloads.entry import read_workload
+from hcloud.readers.workloads.limits import CORES
 from hcloud.readers.workloads.options import WorkloadOptions, with_keys
 
 TIMES = "submit,duration\n{},5\n"
@@ -82,6 +83,7 @@ def test_what_mends_a_mended_table_writes_another_file(tmp_path: Path) -> None:
     ("text", "at"),
     [
         ("submitted,seconds,nodes,ppn\n0,5,2,8\n", "nodes times ppn"),
+        ("submit,duration,num_node,cores_per_node\n0,5,2,8\n", "num_node times cores_per_node"),
     ],
 )
 def test_vcpus_that_two_columns_tell_are_computed_by_the_command_that_is_named(
@@ -97,6 +99,17 @@ def test_vcpus_that_two_columns_tell_are_computed_by_the_command_that_is_named(
     assert len(made) == len(text.splitlines())
 
 
+def test_hours_of_vcpus_may_be_many_or_none_but_no_job_has_more_vcpus_than_any(tmp_path: Path) -> None:
+    path, options = tmp_path / "jobs.csv", WorkloadOptions(columns="cores=core_hours")
+    path.write_text(f"submit,duration,core_hours\n0,2592000,{CORES * 2:g}\n5,3600,0\n")
+    found = read_workload(path, options=options)
+    assert isinstance(found, Jobs)
+    assert found.cores.tolist() == pytest.approx([CORES / 360, 1])
+    path.write_text(f"submit,duration,core_hours\n0,1,{CORES:g}\n")
+    with pytest.raises(InputError, match="vCPU-hours over the time that a job ran are up to"):
+        read_workload(path, options=options)
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -106,6 +119,7 @@ def test_vcpus_that_two_columns_tell_are_computed_by_the_command_that_is_named(
         "submitted,duration_days,vcpuHours\n0,0.5,192\n",
         "submitted,elapsed,CPU Core Hours\n0,00:30:00,8\n",
         "submitted,elapsed,core_hours\n0,00:30:00,8\n",
+        "submit,duration,core_hours\n0,1800,8\n",
         "start,end,cpu_hours\n2026-11-01T10:00Z,2026-11-01T10:30Z,8\n",
     ],
 )
@@ -245,32 +259,41 @@ def test_commas_between_thousands_are_not_taken_for_decimals_without_a_word(tmp_
     assert hint_of(path).startswith("if its commas stand before decimals (take those between thousands out), read it")
 
 
+@pytest.mark.parametrize("header", ['"Time","web"', "note,Time,CPU usage,zone"])
 @pytest.mark.parametrize(
     "above", ["Percentage CPU (Avg) of web,\nResource group,shop\n\n", '"CPU of web"\n', "CPU,Time range: 1 week\n"]
 )
-def test_titles_above_one_machine_are_left_out(above: str, tmp_path: Path) -> None:
+def test_titles_above_one_machine_are_left_out(above: str, header: str, tmp_path: Path) -> None:
     path = tmp_path / "portal.csv"
-    path.write_text(f'{above}"Time","web"\n2026-11-01 10:00:00,4\n2026-11-01 10:05:00,5\n')
+    row = "2026-11-01 10:{},{}" if "web" in header else "x,2026-11-01 10:{},{},a"
+    path.write_text("\n".join([above + header, row.format("00", 4), row.format("05", 5)]))
     told, _, command = hint_of(path).partition(": ")
     assert told == "leave the lines before it out"
     subprocess.run(["bash", "-c", command], cwd=tmp_path, check=True)
-    found = read_workload(tmp_path / "mended.csv", options=WorkloadOptions(series_value="cores"))
+    columns = "" if "web" in header else "timestamp=Time,value=CPU usage"
+    found = read_workload(tmp_path / "mended.csv", options=WorkloadOptions(series_value="cores", columns=columns))
     assert isinstance(found, Demand)
     assert found.cores.tolist() == [4, 5]
 
 
+@pytest.mark.parametrize("mark", ",|")
 @pytest.mark.parametrize(
-    "times", ["Nov  1 {}", "Sun Nov  1 {} L", "11-01 {}", "11-01T{}", "01.11. {}", "1.11 {}", "1/11 {}"]
+    "times",
+    ["Nov  1 {}", "Sun Nov  1 {} L", "11-01 {}", "11-01T{}", "01-11 {}", "01.11. {}", "1.11 {}", "1/11 {}", " 1/11 {}"],
 )
-def test_times_without_a_year_are_met_with_what_prints_it_or_puts_this_one_in(times: str, tmp_path: Path) -> None:
+def test_times_without_a_year_are_met_with_what_prints_it_or_puts_this_one_in(
+    times: str, mark: str, tmp_path: Path
+) -> None:
     path, began, ended = tmp_path / "jobs.csv", times.format("10:00"), times.format("11:00")
-    path.write_text(f"id,submit,end\n1,{began},{ended}\n2,{began},{ended}\n")
+    table = f"id|submit|end|memory\nJan 3 a|{began}|{ended}|3.5 GB\nb|{began}|{ended}|3.5 GB\n"
+    path.write_text(table.replace("|", mark))
     told, _, command = hint_of(path).partition("; if all are of this year: ")
     assert told.startswith("print times with their year (of LSF: LSB_DISPLAY_YEAR=Y)")
     subprocess.run(["bash", "-c", command], cwd=tmp_path, check=True)
-    found = read_workload(tmp_path / "mended.csv", options=WorkloadOptions(dates="day-first"))
+    options = WorkloadOptions(dates="month-first" if times.startswith("11") else "day-first")
+    found = read_workload(tmp_path / "mended.csv", options=options)
     assert isinstance(found, Jobs)
-    assert found.duration.tolist() == [3600, 3600]
+    assert (found.duration.tolist(), found.memory.tolist()) == ([3600, 3600], [3.5, 3.5])
     assert found.submit[0] == datetime(datetime.now(UTC).year, 11, 1, 10, tzinfo=UTC).timestamp()
 
 

@@ -35,7 +35,7 @@ FORMATS = {
     "openb": WorkloadFormat("jobs.openb", _headers("cpu_milli memory_mib num_gpu creation_time")),
     "series": WorkloadFormat("usage.series", _headers("timestamp")),
     "machines": WorkloadFormat("usage.machines"),
-    "cluster": WorkloadFormat("usage.cluster", _headers("avg_cpu", "cpu_util_percent")),
+    "cluster": WorkloadFormat("usage.cluster", _headers("avg_cpu avg_mem", "cpu_util_percent mem_util_percent")),
     "requests": WorkloadFormat("usage.requests", _headers("TIMESTAMP ContextTokens GeneratedTokens")),
     "bitbrains": WorkloadFormat("usage.bitbrains"),
     "bitbrains-csv": WorkloadFormat("usage.bitbrains_csv", _headers("CPU cores|CPU usage [MHZ]")),

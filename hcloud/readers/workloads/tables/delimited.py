@@ -14,7 +14,7 @@ import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
 from hcloud.errors import InputError, did_you_mean
-from hcloud.readers.workloads.commands import bare_memory, jobs_advice, skipping
+from hcloud.readers.workloads.commands import bare_memory, jobs_advice, skipping, vcpu_hours
 from hcloud.readers.workloads.findings import Findings, shown
 from hcloud.readers.workloads.identity import suspicious
 from hcloud.readers.workloads.meanings import (
@@ -333,7 +333,7 @@ def check_header(source: TraceFile, names: list[str], known: tuple[Column, ...],
     error = findings.error(f"{source.name}: the header does not fit")
     if missing:
         error.hint = _which_columns(source, usual if jobs else {}, missing, names)
-    elif jobs and (any(usual.get(name) not in (None, name) for name in allowed) or bare):
+    elif jobs and (any(usual.get(name) not in (None, name) for name in allowed) or bare or vcpu_hours(usual, names)):
         error.hint = jobs_advice(source, usual, names, likely_units(source, usual, names))
     elif twice & {*allowed}:
         error.hint = "give all of them but one another name in the header"

@@ -35,15 +35,12 @@ _THOUSANDS = re.compile(r"'\s*\d{1,3}(,\d{3})+\s*[A-Za-z]*\s*'", re.ASCII)
 _QUOTED_THOUSANDS = re.compile(rb'" *[0-9]+,[0-9]{3}')
 _NO_THOUSANDS = """sed -E ':a; s/(" *[0-9]+),([0-9]{3})/\\1\\2/g; ta'"""
 _NO_YEAR = re.compile(
-    r"'\s*(([A-Z][a-z]{2} )?[A-Z][a-z]{2} +\d\d?|\d\d?(?P<mark>[-/.])\d\d?\.?)[ T]+\d\d?:\d\d", re.ASCII
+    r"'\s*(([A-Z][a-z]{2} )?(?P<letters>[A-Z][a-z]{2}) +\d\d?|\d\d?[-/.]\d\d?\.?)[ T]+\d\d?:\d\d", re.ASCII
 )
-_ITS_YEAR = {
-    "": r"""s#(^|[,;\t"])([A-Z][a-z]{2} +)?([A-Z][a-z]{2} +[0-9]+) #\1\3 '$(date +%Y)' #g""",
-    "-": r"""s#(^|[,;\t"])([0-9]+-[0-9]+[ T])#\1'$(date +%Y)'-\2#g""",
-    "/": r"""s#(^|[,;\t"])([0-9]+/[0-9]+) #\1\2/'$(date +%Y)' #g""",
-    ".": r"""s#(^|[,;\t"])([0-9]+[.][0-9]+)[.]? #\1\2.'$(date +%Y)' #g""",
-}
-"""What puts this year in, by what stands between day and month."""
+_BEHIND = r"""sed -E 's#(^|[,;|\t"] *){}[ T]+([0-9]+:)#\1{}'$(date +%Y)' \4#g'"""
+_ITS_YEAR = _BEHIND.format(r"([0-9]+([-/.])[0-9]+)[.]?", r"\2\3")
+_ITS_YEAR_IN_LETTERS = _BEHIND.format("([A-Z][a-z]{2} +)?([A-Z][a-z]{2} +[0-9]+)", r"\3 ")
+"""What puts this year behind a day and month: which comes first is asked then."""
 _TWO = re.compile(r"'\s*\d+:[0-5]\d\b(?!:)", re.ASCII)
 DECIMAL = "with a decimal point, or --decimal ,"
 _Readable = tuple[dict[str, str], str] | None
@@ -110,7 +107,7 @@ def with_command(source: TraceFile, findings: Findings, dates: str = "") -> Inpu
     elif any(_DAY_FIRST_OR_LAST.search(problem.value) for problem in findings.problems):
         error.hint = "write dates as 2026-10-31: of these some have the day and some the month first"
     elif short := next(filter(None, (_NO_YEAR.match(problem.value) for problem in findings.problems)), None):
-        mend = piped(source, f"sed -E '{_ITS_YEAR[short['mark'] or '']}'")
+        mend = piped(source, _ITS_YEAR_IN_LETTERS if short["letters"] else _ITS_YEAR)
         told = f"; if all are of this year: {mend}" if mend else ""
         error.hint = f"print times with their year (of LSF: LSB_DISPLAY_YEAR=Y), as 2026-11-01 10:00{told}"
     elif all(BEFORE in problem.allowed for problem in findings.problems):

@@ -1,9 +1,9 @@
-"""Our own schema of jobs: its columns, and how a checked table becomes Jobs with everything else modelled."""
+"""Our own schema of jobs: how a checked table becomes Jobs with everything else modelled."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,22 +16,12 @@ from hcloud.planning.forecasting.following import earliest
 from hcloud.readers.applications.targets import read_targets
 from hcloud.readers.workloads import limits
 from hcloud.readers.workloads.findings import Findings, shown
-from hcloud.readers.workloads.formats.jobs.stated_units import (
-    HOURS,
-    IN_A_GIB,
-    IN_A_VCPU,
-    highest,
-    in_gib,
-    in_vcpus,
-    units_read,
-)
+from hcloud.readers.workloads.formats.jobs.stated_units import in_gib, in_vcpus, units_read
 from hcloud.readers.workloads.meanings import JOBS, kind_of, meant
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.quantities import points_of
-from hcloud.readers.workloads.tables.clock import MINUTES, PAIRS
-from hcloud.readers.workloads.tables.columns import MOST_NAMED, TICKS, Column, Sink
-from hcloud.readers.workloads.tables.delimited import dated
-from hcloud.readers.workloads.tables.waits import ALLOWED, NO_IDS, read_waits
+from hcloud.readers.workloads.tables.columns import MOST_NAMED, TICKS, Sink
+from hcloud.readers.workloads.tables.waits import NO_IDS, read_waits
 from hcloud.units import counted
 
 if TYPE_CHECKING:
@@ -41,31 +31,6 @@ if TYPE_CHECKING:
 
     Named = Callable[[list[int]], Sequence[str]]
 
-SERVERS = f"a whole number from 1 to {limits.SERVERS:g}"
-SCHEMA = (
-    Column("id", "identity", required=False),
-    Column("submit", "time", high=limits.SUBMIT_SECONDS),
-    Column("start", "time", high=limits.SUBMIT_SECONDS, required=False),
-    Column("duration", high=limits.DURATION_SECONDS),
-    Column("cores", high=limits.CORES, above=True, required=False),
-    Column("memory", high=limits.MEMORY_GIB, required=False),
-    Column("kind", "label", required=False, choices=("batch", "service"), kinds=True),
-    Column("app", "label", required=False),
-    Column("qos", "label", required=False),
-    Column("gpus", high=limits.GPUS, required=False),
-    Column("divisible", "label", required=False, choices=("no", "yes")),
-    Column("target", "label", required=False),
-    Column("causes", "label", required=False, points=True),
-    Column("tolerates", "label", required=False, points=True),
-    Column("requires", "label", required=False, requires=True),
-    Column("servers", low=1.0, high=limits.SERVERS, whole=True, required=False, told=SERVERS),
-    Column("urgent", "label", required=False, choices=("no", "yes")),
-    Column("after", "words", required=False, told=ALLOWED),
-    Column("think", high=limits.SUBMIT_SECONDS, required=False),
-)
-"""``submit`` (seconds, or ISO-8601; without a zone UTC) and ``duration`` (seconds) are required, the rest may miss."""
-
-_UNTIL = Column("end", "time", high=limits.SUBMIT_SECONDS)
 START_KEY = "columns"
 AT_ONCE = "jobs count from submission; recorded starts are not used"
 STILL_RUNS = "without an end: counted up to the newest time in the file (open_ends=run)"
@@ -74,32 +39,6 @@ NO_START = f"{NO_WAIT} (if they never ran: open_ends=leave-out)"
 NO_SUBMIT = "without a submission: submitted when it began (open_ends)"
 NEVER_RAN = "without a start, an end or a duration: never ran (open_ends)"
 LENGTH = f"an end after the begin, by at most {limits.DURATION_SECONDS:g} s"
-
-
-def job_schema(stored: Collection[str], called: Collection[str], options: WorkloadOptions) -> tuple[Column, ...]:
-    """The columns of jobs in a file with such columns, of which some are called otherwise: where there is an end and no
-    duration, a job runs from its start (else its submission) to its end."""
-    high = highest(options)
-    in_one = {"cores": IN_A_VCPU[options.cores_unit], "memory": IN_A_GIB[options.memory_unit]}
-    said = options.duration_unit if options.duration_unit in (*PAIRS, MINUTES) else ""
-    bare = options.open_ends == "leave-out"
-    schema = tuple(
-        replace(
-            c,
-            high=high.get(c.name, c.high),
-            above=c.above and options.cores_unit != HOURS,
-            said=said,
-            sparse=c.sparse or (bare and c.required),
-            in_one=in_one.get(c.name, 0.0),
-        )
-        for c in SCHEMA
-    )
-    schema = tuple(dated(column, options) if column.sort == "time" else column for column in schema)
-    names = called if {"end", "duration"} & set(called) else stored
-    if "end" in names and "duration" not in names:
-        until = dated(replace(_UNTIL, sparse=options.open_ends != "refuse"), options)
-        return (*(column for column in schema if column.name != "duration"), until)
-    return schema
 
 
 @dataclass(slots=True)

@@ -5,13 +5,8 @@ from __future__ import annotations
 from hcloud.model.workload import Jobs
 from hcloud.readers.workloads.findings import Findings
 from hcloud.readers.workloads.formats.jobs.ended import durations, open_ends
-from hcloud.readers.workloads.formats.jobs.jobs_table import (
-    LENGTH,
-    STILL_RUNS,
-    Draft,
-    from_sink,
-    job_schema,
-)
+from hcloud.readers.workloads.formats.jobs.job_schema import job_schema
+from hcloud.readers.workloads.formats.jobs.jobs_table import LENGTH, STILL_RUNS, Draft, from_sink
 from hcloud.readers.workloads.formats.jobs.stated_units import in_units_said, note_unit_of_name, told_in_cells
 from hcloud.readers.workloads.meanings import called_columns
 from hcloud.readers.workloads.options import WorkloadOptions

@@ -16,13 +16,8 @@ from hcloud.errors import InputError
 from hcloud.model.workload import Jobs
 from hcloud.readers.workloads.findings import Findings, shown
 from hcloud.readers.workloads.formats.jobs.ended import durations, open_ends
-from hcloud.readers.workloads.formats.jobs.jobs_table import (
-    LENGTH,
-    STILL_RUNS,
-    Draft,
-    from_sink,
-    job_schema,
-)
+from hcloud.readers.workloads.formats.jobs.job_schema import job_schema
+from hcloud.readers.workloads.formats.jobs.jobs_table import LENGTH, STILL_RUNS, Draft, from_sink
 from hcloud.readers.workloads.formats.jobs.stated_units import in_units_said, note_unit_of_name, told_in_cells
 from hcloud.readers.workloads.identity import Hashes, identity_hashes, suspicious
 from hcloud.readers.workloads.meanings import called_columns

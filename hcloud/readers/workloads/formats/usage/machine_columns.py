@@ -13,6 +13,7 @@ from hcloud.readers.workloads.findings import shown
 from hcloud.readers.workloads.meanings import (
     JOBS,
     NOT_IN_USE,
+    ONLY_ALONE,
     SERIES,
     VALUES,
     as_option,
@@ -146,7 +147,7 @@ def _time_of_day(source: TraceFile, names: list[str]) -> dict[str, str]:
     times = [name for name in names if "timestamp" in meant([name], SERIES)]
     if not times or not _DAY.fullmatch(first.get(times[0], "")):
         return {"timestamp": GOOGLE} if names[:1] == [GOOGLE] else {}
-    whole = [name for name in times if _DAY.match(first[name]) and ":" in first[name]]
+    whole = [name for name in times if _DAY.match(cell := first.get(name, "")) and ":" in cell]
     return {"timestamp": whole[0]} if whole else {}
 
 
@@ -272,7 +273,8 @@ def _is_bound(name: str, *more: str) -> bool:
 def _is_another_use(name: str, *, alone: bool) -> bool:
     """Whether the whole name says so: no machine is called that."""
     rest = "" if alone else _OF_CPUS.sub("", plain(name)).strip("_")
-    is_named = name and "timestamp" not in meant([name], SERIES) and _OF_ALL.fullmatch(rest) is None
+    is_time = "timestamp" in meant([name], SERIES) and name not in ONLY_ALONE
+    is_named = name and not is_time and _OF_ALL.fullmatch(rest) is None
     return not is_named or not _OTHER_USE.sub("", _words(plain(name))).strip()
 
 

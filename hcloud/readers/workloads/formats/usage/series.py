@@ -173,9 +173,10 @@ def _rules(source: TraceFile, meaning: Meaning, most: float, options: WorkloadOp
         told = (
             "its name alone says that its values are percent" if meaning.is_doubtful else "nothing says what they are"
         )
+        other = "" if likely == "cores" else " (else say series_value=cores)"
         raise InputError(
             f"{source.name}: the largest of its values is {most:g}, and {told}",
-            hint=advice(source, {"series_value": likely}, f"they are {PARTS.get(likely, 'vCPUs in use')}"),
+            hint=advice(source, {"series_value": likely}, f"they are {PARTS.get(likely, 'vCPUs in use')}{other}"),
         )
     rules = [] if meaning.column in _HIGH else [Modelled("cores", f"the value is {value} ({why})", "series_value")]
     if value in PARTS:
