@@ -885,6 +885,19 @@ def test_licences_in_lines_of_their_own_are_told_beside_what_the_bill_has_of_mac
     assert apart in bill_markdown(made)
 
 
+def test_a_held_savings_plan_of_azure_covers_as_much_of_linux_as_of_windows() -> None:
+    """Of the machine it takes the same: by the discount on prices with a licence four D4s were counted as nearly five."""
+    name, hourly = "Standard_D4s_v5", 4 * Decimal("0.1133")
+    covered = {PurchaseOption.SAVINGS_PLAN: 4 * FLAT}
+    bore = {PurchaseOption.SAVINGS_PLAN: hourly * HOURS}
+    windows = used(name, 10 * FLAT, "windows", covered=covered, covered_cost=bore)
+    plan = replace(savings_plan(str(hourly)), provider=AZURE, option=PurchaseOption.SAVINGS_PLAN)
+    of_bill = by_kinds(bill(windows, used(name, 5 * FLAT), commitments=(plan,)), load_config(None))
+    shares = basis_of(of_bill, load_config(None), NOW).held.by_kind.values()
+    vcpus = sum(one.count * one.shape.vcpus for owned in shares for one in owned)
+    assert float(vcpus) == pytest.approx(16, abs=0.01)
+
+
 def test_what_is_owned_of_a_kind_with_a_licence_is_counted_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """Once the reservation of a bill of Windows alone was bought, the plan of its kind showed less than half of what
     it costs: all but the licences."""
