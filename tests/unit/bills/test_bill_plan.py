@@ -886,7 +886,7 @@ def test_licences_in_lines_of_their_own_are_told_beside_what_the_bill_has_of_mac
 
 
 def test_a_held_savings_plan_of_azure_covers_as_much_of_linux_as_of_windows() -> None:
-    """Of the machine it takes the same: by the discount on prices with a licence four D4s were counted as nearly five."""
+    """Of the machine it takes the same: by the discount on prices with a licence four D4s were nearly five."""
     name, hourly = "Standard_D4s_v5", 4 * Decimal("0.1133")
     covered = {PurchaseOption.SAVINGS_PLAN: 4 * FLAT}
     bore = {PurchaseOption.SAVINGS_PLAN: hourly * HOURS}
