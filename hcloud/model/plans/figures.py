@@ -22,7 +22,7 @@ class PlanPart:
     ``price`` dollars an hour of one. ``bought`` says that somebody would have to buy it; ``term_total`` is what all of
     it costs over its whole term then. ``others`` are types that may run in place of its own; ``tags`` are those its
     machines would bear, None where the plan does not say. ``expires_hour`` is when what is owned ends, None where that
-    is not before the horizon does.
+    is not before the horizon does. ``licences`` is what of ``hourly`` is billed by use beside a commitment.
     """
 
     address: str
@@ -44,6 +44,7 @@ class PlanPart:
     others: tuple[str, ...] = ()
     tags: tuple[str, ...] | None = None
     expires_hour: int | None = None
+    licences: Decimal = NOTHING
 
     @property
     def is_owned(self) -> bool:
@@ -57,8 +58,8 @@ class PlanPart:
 
     @property
     def price(self) -> Decimal | None:
-        """Dollars an hour of one instance; None where there are none."""
-        return self.hourly / self.count if self.count else None
+        """Dollars an hour of one instance, without licences of what runs on it; None where there are none."""
+        return (self.hourly - self.licences) / self.count if self.count else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,27 +56,28 @@ class HeldPool:
 def pool_of(
     held: BilledCommitment,
     parts: Sequence[HeldPart],
-    fitting: Sequence[KindUse],
+    fitting: Mapping[MachineKind, float],
     free: tuple[float, float],
     hours_left: int,
 ) -> HeldPool | None:
-    """A commitment of these ``parts`` that may cover the kinds; ``free`` are dollars an hour at list prices, and
-    dollars an hour, beside them. None where it is worth nothing."""
+    """A commitment of these ``parts`` that may cover the kinds, at these list prices of what it covers of a vCPU;
+    ``free`` are dollars an hour at list prices, and dollars an hour, beside them. None where it is worth nothing."""
     dollars = free[1] + float(sum(part.count * part.hourly for part in parts))
-    listed = free[0] + sum(float(part.count * part.shape.vcpus) * part.use.list_rate for part in parts)
+    at_list = [(part, fitting.get(part.use.kind, part.use.list_rate)) for part in parts]
+    listed = free[0] + sum(float(part.count * part.shape.vcpus) * each for part, each in at_list)
     term = held.option, held.term_years, held.payment
     if parts and not dollars:
         dollars, term = listed * UNSAID, (held.option, None, None)  # at no price that is sold
     if min(dollars, listed) <= NOTHING:
         return None
-    rates = {use.kind: use.list_rate * dollars / listed for use in fitting}
+    rates = {kind: each * dollars / listed for kind, each in fitting.items()}
     rates |= {part.use.kind: float(part.hourly / part.shape.vcpus) for part in parts if part.hourly}
     known = {part.use.kind: float(part.hourly * part.count) for part in parts if part.hourly}
     if not held.option.is_spend_based:  # so many vCPUs of whatever system
         vcpus = float(sum(part.count * part.shape.vcpus for part in parts))
-        rates = {use.kind: dollars / vcpus for use in fitting}
+        rates = dict.fromkeys(fitting, dollars / vcpus)
         known = dict.fromkeys(rates, dollars)
-    covered = {use.kind: rates[use.kind] for use in fitting if rates[use.kind]}
+    covered = {kind: rates[kind] for kind in fitting if rates[kind]}
     place = ("", "") if held.option.floats else (held.region, held.family)
     return HeldPool(held.provider, *term, dollars, covered, known, hours_left, place)
 

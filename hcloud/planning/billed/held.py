@@ -75,6 +75,13 @@ class HeldRule:
         place = (kind.provider, kind.region, use.usual.name, kind.os, kind.tenancy)
         return self.floating is None or place in self.floating
 
+    def listed(self, use: KindUse) -> float:
+        """Dollars an hour of a vCPU at list prices, without a licence that commitments do not cover."""
+        kind = use.kind
+        key = OfferKey(kind.provider, kind.region, use.usual.name, PurchaseOption.ON_DEMAND, os=kind.os)
+        offer = self.offers.get(bought_key(key)) if bought_key(key) != key else None
+        return use.list_rate if offer is None else float(offer.hourly / use.usual.vcpus)
+
     def sold(self, held: BilledCommitment, uses: Iterable[KindUse]) -> Iterator[tuple[MachineKind, float]]:
         """What a vCPU of each of these kinds takes of a commitment as it is sold today, in dollars an hour."""
         for use in uses if held.term_years else ():
@@ -161,7 +168,7 @@ def held_of(bill: Bill, kinds: Sequence[KindUse], types: Types, rule: HeldRule) 
             sold = dict(rule.sold(held, fitting)) if held.used == 0 and held.option.is_spend_based else {}
             parts = [] if sold else parts
             free = (0.0, 0.0) if parts else _free(held, bill)
-            pool = pool_of(rule.with_term(held, parts), parts, fitting, free, left)
+            pool = pool_of(rule.with_term(held, parts), parts, {u.kind: rule.listed(u) for u in fitting}, free, left)
             pool = replace(pool, rates={**pool.rates, **sold}) if pool else None
             pools += [pool] if pool else []
             parts = list(flowing(pool, fitting, running)) if pool else []

@@ -358,7 +358,7 @@ def _commitments(draft: _Draft) -> None:
     """Line 28."""
     for line in draft.terms.wanted:
         spends = line.option.is_spend_based
-        what = f"${rate(line.hourly_held):f} an hour" if spends else f"{line.count}"
+        what = f"${rate(line.hourly_held * line.without_licences):f} an hour" if spends else f"{line.count}"
         bound = line.option.bound_to(line.special).replace("/", " ")
         by_hand = CLOUDS[line.provider].is_by_hand(line.option, line.special)
         way = "buy it in the console" if by_hand else "'hcloud commit' buys"

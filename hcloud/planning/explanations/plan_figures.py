@@ -99,6 +99,7 @@ def _part(line: MixLine) -> PlanPart:
         term_total=line.total if bought else NOTHING,
         bought=bought,
         price_day=line.price_day,
+        licences=line.hourly * (1 - line.without_licences) if line.option.is_commitment else NOTHING,
         expires_hour=line.expires_hour,
     )
 

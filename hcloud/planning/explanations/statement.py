@@ -175,15 +175,16 @@ def _mix(decision: FleetDecision) -> tuple[MixLine, ...]:
     rentals = (*decision.machines.rentals, *decision.spot.rentals)
     rented = [_rented_line(r, of(r.offer), hours) for r in rentals]
     left = decision.licences - sum((line.licences or 0 for line in rented), Decimal(0))
-    return (*_sharing((*owned, *held), left, hours), *rented)
+    committed = (*owned, *held)
+    return (*(_sharing(committed, max(left, Decimal(0)), hours) if decision.licences else committed), *rented)
 
 
 def _sharing(lines: Sequence[MixLine], licences: Decimal, hours: int) -> Iterator[MixLine]:
     """What is committed to with the licences of what runs on it, by vCPUs."""
     weights = [line.vcpus * (min(line.ends_hour or hours, hours) - line.starts_hour) for line in lines]
-    whole = sum(weights, Decimal(0))
+    whole = sum(weights, Decimal(0)) or Decimal(1)
     for line, weight in zip(lines, weights, strict=True):
-        yield _licensed(line, licences * weight / whole, hours) if licences > 0 and weight else line
+        yield _licensed(line, licences * weight / whole, hours)
 
 
 def _licensed(line: MixLine, licences: Decimal, hours: int) -> MixLine:

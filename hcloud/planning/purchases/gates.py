@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 
 from hcloud.catalog.book import PriceBook
+from hcloud.catalog.cover.steps import bought_key
 from hcloud.errors import DeniedByGuardError, EvidenceError, InputError, StaleError
 from hcloud.model.catalog import refresh_command, special_in
 from hcloud.model.clouds.known import CLOUDS
@@ -106,7 +107,7 @@ def repriced(plan: Plan, book: PriceBook) -> Iterator[str]:
     """What a plan buys in dollars an hour and the price book sells at another price now: no quote says that these buy
     less or more of it."""
     for line in (line for line in plan.purchases if line.option.is_spend_based):
-        offer, was = book.offers.get(line.key), line.hourly_held / line.count
+        offer, was = book.offers.get(bought_key(line.key)), line.hourly_held / line.count
         if offer is not None and abs(change := offer.effective_hourly / was - 1) >= LEAST_MOVE:
             yield (
                 f"{line.address}: ${plain(rate(was))}/h when the plan was made,"

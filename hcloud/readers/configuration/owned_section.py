@@ -8,6 +8,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
+from hcloud.catalog.cover.steps import bought_key
 from hcloud.model.catalog import OfferKey, Payment, Provider, PurchaseOption
 from hcloud.readers.section import POSITIVE, SPAN_IN_TEXT, Section, setting
 from hcloud.units import parse_duration
@@ -56,6 +57,6 @@ class OwnedSection(Section):
 
     @property
     def key(self) -> OfferKey:
-        """The offer it was bought as."""
+        """The offer it was bought as, whatever runs on it."""
         place = (self.provider, self.region, self.instance_type)
-        return OfferKey(*place, self.option, self.term_years, self.payment, self.os, self.tenancy)
+        return bought_key(OfferKey(*place, self.option, self.term_years, self.payment, self.os, self.tenancy))

@@ -152,7 +152,7 @@ def _planned(plan: Plan, asked: PurchasePlanRequest, ground: CommitGround, at: d
         warned = (
             *said_of_history(plan.history),
             *filter(None, starmap(moved, sold)),
-            *repriced(plan, ground.here.book),
+            *repriced(bare, ground.here.book),
         )
     left = {"begins later": later, "bought in the cloud's console": by_hand}
     way = with_licences(plan, reconciled(bare, here, left, found.items, at))

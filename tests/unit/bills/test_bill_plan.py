@@ -24,7 +24,7 @@ from hcloud.model.bill import Bill, BilledCommitment, BilledUsage, CoveredUse, L
 from hcloud.model.catalog import OfferKey, Payment, Provider, PurchaseOption
 from hcloud.model.holdings.live import Commitment, Scope
 from hcloud.model.plans.bill_plan import BillPlan, KindPlan
-from hcloud.model.plans.plan import MixLine
+from hcloud.model.plans.plan import OWNED, MixLine
 from hcloud.planning.billed.beside import beside_kind
 from hcloud.planning.billed.cautions import of_prices
 from hcloud.planning.billed.kinds import kinds_of
@@ -38,7 +38,7 @@ from hcloud.readers.configuration.owned_section import OwnedSection
 from hcloud.readers.prices.shipped.bundled import load_bundled
 from hcloud.usecases.deciding.billed import plan as bill_plan
 from hcloud.usecases.deciding.billed.basis import basis_of, market_of, question_of, with_bought
-from hcloud.usecases.deciding.billed.licences import told_of_licences
+from hcloud.usecases.deciding.billed.licences import as_bought, told_of_licences
 from hcloud.usecases.deciding.billed.plan import _told_of_held, plan_kind, plan_of
 from hcloud.usecases.live.ground import LiveGround
 from hcloud.usecases.live.held import bought_since, with_held
@@ -846,6 +846,10 @@ def test_licences_that_no_commitment_covers_are_in_no_figure_of_what_it_is_worth
     assert {round(float(line.break_even or 0), 3) for line in plan.purchases} == {round(reserved / listed, 3)}
     paid = sum(line.total * line.without_licences for line in plan.purchases)
     assert float(paid) == pytest.approx(count * reserved * 8760, rel=1e-4)
+    owned = replace(plan, mix=tuple(replace(one, address=f"{OWNED}{one.address}") for one in plan.mix))
+    for made in (plan, owned):  # what is owned, too, is so many dollars of those that are committed to
+        held = [line for line in as_bought(made, load_config(None), NOW.date()).mix if line.option.is_commitment]
+        assert float(sum(line.hourly for line in held)) == pytest.approx(count * reserved, rel=1e-4)
     for fall in plan.what_if:
         part = 1 + float(fall.change)
         assert float(fall.planned) / 12 == pytest.approx(monthly(count, part), rel=3e-3)
@@ -879,6 +883,19 @@ def test_licences_in_lines_of_their_own_are_told_beside_what_the_bill_has_of_mac
     assert not any("by the price book" in text for text in made.warnings), made.warnings
     apart = f"${made.paid:,.0f}/month by the bill and ${made.licences:,.0f} of licences beside them"
     assert apart in bill_markdown(made)
+
+
+def test_a_held_savings_plan_of_azure_covers_as_much_of_linux_as_of_windows() -> None:
+    """Of the machine it takes the same: by the discount on prices with a licence four D4s were nearly five."""
+    name, hourly = "Standard_D4s_v5", 4 * Decimal("0.1133")
+    covered = {PurchaseOption.SAVINGS_PLAN: 4 * FLAT}
+    bore = {PurchaseOption.SAVINGS_PLAN: hourly * HOURS}
+    windows = used(name, 10 * FLAT, "windows", covered=covered, covered_cost=bore)
+    plan = replace(savings_plan(str(hourly)), provider=AZURE, option=PurchaseOption.SAVINGS_PLAN)
+    of_bill = by_kinds(bill(windows, used(name, 5 * FLAT), commitments=(plan,)), load_config(None))
+    shares = basis_of(of_bill, load_config(None), NOW).held.by_kind.values()
+    vcpus = sum(one.count * one.shape.vcpus for owned in shares for one in owned)
+    assert float(vcpus) == pytest.approx(16, abs=0.01)
 
 
 def test_what_is_owned_of_a_kind_with_a_licence_is_counted_with_it(monkeypatch: pytest.MonkeyPatch) -> None:

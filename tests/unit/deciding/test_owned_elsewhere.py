@@ -17,8 +17,10 @@ from hcloud.planning.fleets.allowed_cover import allowed_cover
 from hcloud.planning.purchases.purchase import owned_in
 from hcloud.planning.settings import Market, PlanSettings
 from hcloud.planning.strategies.own_fleet import fleet_of
+from hcloud.readers.configuration.config import load_config
 from hcloud.readers.prices.shipped.bundled import load_bundled
 from hcloud.store.plan_file import load_plan
+from hcloud.usecases.deciding.billed.licences import as_bought
 
 OPTION = PurchaseOption
 CENT = Decimal("0.01")
@@ -179,11 +181,14 @@ def _planned(tmp_path: Path, name: str, owned: str, market: str = AMERICAN) -> P
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("option", [OPTION.RESERVATION, OPTION.SAVINGS_PLAN])
+@pytest.mark.parametrize(
+    ("option", "os"), [(OPTION.RESERVATION, "linux"), (OPTION.SAVINGS_PLAN, "linux"), (OPTION.SAVINGS_PLAN, "windows")]
+)
 def test_what_is_owned_without_the_licence_of_what_it_serves_is_counted_with_it(
-    option: PurchaseOption, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    option: PurchaseOption, os: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Six vCPUs of Windows all year on what covers three machines of two: their licences were nobody's."""
+    """Six vCPUs of Windows all year on what covers three machines of two: their licences were nobody's. Nor do these
+    count as dollars that are committed to, and what is said to be for Windows covers as many."""
     offers, name = load_bundled(providers={Provider.AZURE}, regions={"eastus"}).offers, "Standard_D2s_v5"
     rented, held = ((Provider.AZURE, "eastus", name, one) for one in (OPTION.ON_DEMAND, option))
     linux, windows = (offers[OfferKey(*rented, os=os)].hourly for os in ("linux", "windows"))
@@ -191,12 +196,15 @@ def test_what_is_owned_without_the_licence_of_what_it_serves_is_counted_with_it(
     amount = f"dollars_per_hour: {3 * price}" if option.is_spend_based else "count: 3"
     owned = (
         f"owned:\n  - {{provider: azure, region: eastus, instance_type: {name}, option: {option}, term_years: 1,\n"
-        f"     payment: no-upfront, {amount}, expires: 2030-03-01}}\n"
+        f"     payment: no-upfront, {amount}, os: {os}, expires: 2030-03-01}}\n"
     )
     market = "{provider: azure, regions: [eastus], families: [Dsv5], os: windows}"
     plan = load_plan(_planned(tmp_path, "with", owned, market))
     assert not plan.purchases
     assert float(plan.after.hourly) == pytest.approx(float(3 * (price + windows - linux)), rel=1e-4)
+    prices = load_config(tmp_path / "with.yaml")
+    [(_, counted)] = owned_in(as_bought(plan, prices, plan.generated_at.date()), plan.generated_at)
+    assert float(counted) == pytest.approx(float(3 * price) if option.is_spend_based else 3, rel=1e-4)
 
 
 STRANGER = """owned:

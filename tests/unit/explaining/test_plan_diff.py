@@ -141,6 +141,14 @@ def test_dollars_are_compared_as_simulated_only_where_both_plans_are() -> None:
     assert (str(first.before), str(first.after)) == ("0", "7300")
 
 
+def test_licences_of_what_runs_on_a_commitment_are_no_price_of_it() -> None:
+    """Where more ran on the same reservations, prices were told to have risen."""
+    one = PlanPart("a", "azure", "r", "D4s", PurchaseOption.RESERVATION, Decimal(4), 0, Decimal(2))
+    parts = [replace(one, hourly=2 + beside, licences=beside) for beside in (Decimal(1), Decimal(2))]
+    found = effects_of(OfferPair(*parts), EffectsContext(Decimal(3), Decimal(3), same_horizon=True))
+    assert (found.prices, found.demand, found.decisions) == (Decimal(0), Decimal(0), Decimal(1))
+
+
 def test_effects_are_rounded_once_at_their_end() -> None:
     """Prices that differ by less than a millionth are worth a cent of many machines."""
     parts = [

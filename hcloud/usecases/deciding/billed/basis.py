@@ -11,7 +11,6 @@ from itertools import product
 from typing import NamedTuple
 
 from hcloud.catalog.book import PriceBook, absent
-from hcloud.catalog.cover.steps import bought_key
 from hcloud.catalog.shapes import family_of
 from hcloud.errors import UsageError
 from hcloud.model.bill import Bill, BilledCommitment
@@ -180,8 +179,7 @@ def _bought_since(basis: BillBasis, use: KindUse) -> tuple[OwnedSection, ...]:
     """What the configuration says is owned beside what the bill says, each by the largest kind that it covers, before
     others one with the type that it was bought for."""
     owned = [(section, _covered(section, basis)) for section in basis.loaded.config.owned]
-    mine = (s for s, kinds in owned if max(kinds, key=lambda u: s.instance_type in u.sizes, default=None) is use)
-    return tuple(section.model_copy(update={"os": bought_key(section.key).os}) for section in mine)
+    return tuple(s for s, kinds in owned if max(kinds, key=lambda u: s.instance_type in u.sizes, default=None) is use)
 
 
 def _covered(section: OwnedSection, basis: BillBasis) -> list[KindUse]:

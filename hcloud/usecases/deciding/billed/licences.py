@@ -18,8 +18,9 @@ from hcloud.usecases.workloads.sources import in_places, open_prices
 
 
 def as_bought(plan: Plan, loaded: Loaded, today: date) -> Plan:
-    """The plan with its purchases at what is paid for them, as clouds quote them: the machines alone."""
-    bought = [line for line in plan.purchases if CLOUDS[line.provider].has_licence(line.special)]
+    """The plan with what is owned and bought at what is paid for it, as clouds quote it: the machines alone."""
+    held = [line for line in plan.mix if line.option.is_commitment]
+    bought = [line for line in held if CLOUDS[line.provider].has_licence(line.special)]
     counted = [line.key for line in bought if line.licences is None]
     shares = _bare_shares(counted, loaded, today) if counted else {}
     as_sold = {line.address: _at_share(line, shares.get(line.key)) for line in bought}
