@@ -13,7 +13,9 @@ from hcloud.model.plans.held import begun_later, held_now, said_days
 from hcloud.model.plans.plan import MixLine, Plan
 from hcloud.units import counted, rate
 
-RESERVED, STANDING, LAUNCHED = "reserved", "standing", "linux"
+RESERVED, STANDING = "reserved", "standing"
+LAUNCHED, SHARED = "linux", "shared"
+"""Of what machines are that are launched: the operating system, and the tenancy."""
 _OTHERS = re.compile(r"[^a-z0-9]+")
 
 
@@ -57,7 +59,9 @@ def left_to_others(plan: Plan, place: CloudRegion) -> Iterator[str]:
     here = [line for line in plan.mix if _is_started(line, place)]
     started = sum(slot.count for slot in slots_of(plan, place))
     rented = [line for line in held_now(here) if not line.option.is_commitment]
-    systems = sorted({line.key.os for line in plan.mix if _is_here(line, place)} - {LAUNCHED})
+    systems = sorted(
+        {kind_of(line.key.os, line.key.tenancy) for line in plan.mix if _is_here(line, place)} - {LAUNCHED}
+    )
     if not any(line.peak - _always(line) for line in rented):
         if here or not systems:
             yield f"apply keeps all {counted(started, 'machine')} of the plan running"
@@ -72,8 +76,8 @@ def left_to_others(plan: Plan, place: CloudRegion) -> Iterator[str]:
         yield f"{counted(len(later), 'later purchase')} of the plan, on {said_days(later)}: plan again then"
     if systems:
         yield (
-            f"apply starts no machines of {' and '.join(systems)}: what is launched here is {LAUNCHED}; start those "
-            "yourself, 'hcloud commit plan' buys what the plan commits to for them"
+            f"apply starts no machines of {' and '.join(systems)}: what is launched here is {LAUNCHED} on {SHARED} "
+            "hardware; start those yourself, 'hcloud commit plan' says what it can buy for them"
         )
     for there in sorted({f"{line.provider} {line.region}" for line in left_out(plan, place)}):
         yield f"the plan also has machines in {there}: apply them there, with a state of their own"
@@ -95,7 +99,12 @@ def _is_here(line: MixLine, place: CloudRegion) -> bool:
 
 def _is_started(line: MixLine, place: CloudRegion) -> bool:
     """Whether applying the plan there starts machines of a line: at prices of the system that is launched."""
-    return _is_here(line, place) and line.key.os == LAUNCHED
+    return _is_here(line, place) and kind_of(line.key.os, line.key.tenancy) == LAUNCHED
+
+
+def kind_of(system: str, tenancy: str) -> str:
+    """What machines are: only those that are LAUNCHED have that for a name."""
+    return system if tenancy == SHARED else f"{system} on {tenancy} hardware"
 
 
 def _reserved(plan: Plan, place: CloudRegion) -> Iterator[Slot]:

@@ -30,7 +30,7 @@ from hcloud.model.holdings.state import State
 from hcloud.model.plans.plan import Plan
 from hcloud.planning.changes.diff import DiffInputs, changes
 from hcloud.planning.changes.digest import place_digest, signed
-from hcloud.planning.changes.slots import CloudRegion, in_zones, slots_of
+from hcloud.planning.changes.slots import LAUNCHED, SHARED, CloudRegion, in_zones, kind_of, slots_of
 from hcloud.readers.configuration.config import Loaded, MarketSection
 from hcloud.readers.configuration.live_sections import FleetSection
 from hcloud.store.files.crash import crash_from
@@ -243,6 +243,12 @@ class LiveGround:
         if self.is_local:
             return OWN_MACHINE
         provider = Provider(self.place.provider)
+        sold = [kind_of(m.os, m.tenancy) for m in self.loaded.config.settings().markets if m.provider == provider]
+        if sold and LAUNCHED not in sold:
+            raise UsageError(
+                f"the markets of {provider} are of {sold[0]}; what is launched here is {LAUNCHED} on {SHARED} hardware",
+                hint="a configuration file of its own for live work (-f), or a market of what is launched beside it",
+            )
         key = OfferKey(provider, self.place.region, instance_type, option)
         if key not in self.book.offers:
             check_regions(market_of(self.loaded, self.place), self.book)
@@ -370,8 +376,8 @@ def prices_of(loaded: Loaded, place: CloudRegion, today: date) -> PriceBook:
 
 
 def market_of(loaded: Loaded, place: CloudRegion) -> Loaded:
-    """The configuration with the market of one place alone."""
-    return in_places(loaded, [(Provider(place.provider), place.region)])
+    """The configuration with the market of one place alone, of what is launched there."""
+    return in_places(loaded, [(Provider(place.provider), place.region)], (LAUNCHED,))
 
 
 def _asking(clock: Clock, tell: Tell) -> Patience:

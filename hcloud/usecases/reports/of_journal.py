@@ -16,7 +16,7 @@ from hcloud.model.catalog import Offer, Payment, Provider, PurchaseOption
 from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.holdings.live import Commitment
 from hcloud.model.report import MachineRental, Period
-from hcloud.planning.changes.slots import RESERVED
+from hcloud.planning.changes.slots import LAUNCHED, RESERVED
 from hcloud.planning.reports.report import Report, ReportSource
 from hcloud.planning.reports.savings import INSTANCES
 from hcloud.readers.configuration.config import Loaded
@@ -67,7 +67,7 @@ def report_of_journal(
         counted = origin + round(window[0]), origin + round(window[1])
         told = _within(told, path, counted, is_own=window == journal.setup.window)
     provider, region = _where(asked.loaded, place if live is None else _stated_or_own(place, live))
-    there = in_places(asked.loaded, [(provider, region)])
+    there = in_places(asked.loaded, [(provider, region)], (LAUNCHED,))
     book, said = open_prices(there, asked.at.date())
     tariff = Tariff(book, provider, region, listed=listed_prices(there, asked.at.date()))
     bought = live is None or place.commitment is not None

@@ -16,7 +16,7 @@ from hcloud.model.report import CommitmentStatus, MachineRental, Period
 from hcloud.planning.reports.report import Report, ReportSource
 from hcloud.readers.configuration.owned_section import OwnedSection
 from hcloud.units import HOURS_PER_YEAR, counted
-from hcloud.usecases.live.ground import FAKE, LiveGround
+from hcloud.usecases.live.ground import FAKE, LiveGround, market_of
 from hcloud.usecases.live.operating.looking import rentals_of_work
 from hcloud.usecases.reports.rented import ends_not_told
 from hcloud.usecases.reports.report import (
@@ -27,7 +27,6 @@ from hcloud.usecases.reports.report import (
     listed_prices,
     oldest_price,
 )
-from hcloud.usecases.workloads.sources import in_places
 
 
 def report_of_live(ground: LiveGround, asked: ReportRequest) -> Report:
@@ -42,7 +41,7 @@ def report_of_live(ground: LiveGround, asked: ReportRequest) -> Report:
     period = asked.span.of(now)
     scope = ground.patience().ask(ground.cloud.scope)
     provider, region = Provider(ground.place.provider), ground.place.region
-    listed = listed_prices(in_places(ground.loaded, [(provider, region)]), ground.today)
+    listed = listed_prices(market_of(ground.loaded, ground.place), ground.today)
     tariff = Tariff(ground.book, provider, region, scope.account, listed)
     since = month_of(period.start).start  # what ran earlier in the month counts for sustained use
     every = (*ground.store.rentals().usages(), *rentals_of_work(ground))

@@ -43,7 +43,7 @@ def _there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     configured(FLEET)
 
 
-def configured(fleet: list[dict[str, Any]], **more: dict[str, Any]) -> None:
+def configured(fleet: list[dict[str, Any]], **more: Any) -> None:
     live = {"cloud": "fake", "project": "demo", **more.pop("live", {})}
     Path("hcloud.yaml").write_text(yaml.safe_dump({"live": live, "fleet": fleet, **more}), encoding="utf-8")
 
@@ -74,6 +74,25 @@ def said(capsys: pytest.CaptureFixture[str]) -> tuple[str, str]:
 def documented(words: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, Any]:
     code = run([*words, "--json"])
     return code, json.loads(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize(
+    ("market", "kind"), [({"os": "windows"}, "windows"), ({"tenancy": "dedicated"}, "linux on dedicated hardware")]
+)
+def test_what_runs_has_its_price_and_nothing_is_launched_where_markets_are_of_another_kind(
+    market: dict[str, str], kind: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It was told to import a price that the book had, and machines on shared hardware came where none was meant."""
+    assert run(["apply", "--yes"]) == 0
+    market = {"provider": "aws", **market}
+    configured([{**FLEET[0], "count": 5}, FLEET[1]], markets=[market])
+    said(capsys)
+    assert run(["status"]) == 0
+    assert "6 machines, $0.7680/h" in said(capsys)[0]
+    assert run(["apply", "--yes"]) == 64
+    assert f"the markets of aws are of {kind}; what is launched here is linux on shared hardware" in said(capsys)[1]
+    configured([{**FLEET[0], "count": 5}, FLEET[1]], markets=[market, {"provider": "aws"}])
+    assert run(["apply", "--yes"]) == 0
 
 
 def test_what_costs_more_now_than_the_plan_shows_is_not_launched(
@@ -693,7 +712,7 @@ def test_status_says_when_what_is_rented_may_no_longer_be_needed(capsys: pytest.
     market = {"provider": "aws", "regions": ["us-east-1"], "families": ["m7i"], "vcpus": 4, "options": ["on-demand"]}
     rows = "".join(f"{hour * 3600},{20 + hour % 5}\n" for hour in range(28 * 24))
     Path("trace.csv").write_text(f"timestamp,vcpus\n{rows}", encoding="utf-8")
-    configured([], markets=[market], planning={"growth_per_year": -0.5})  # type: ignore[arg-type]
+    configured([], markets=[market], planning={"growth_per_year": -0.5})
     planned = ["plan", "trace.csv", "--cloud", "fake:aws", "--out", "plan.json"]
     assert run(planned) == 0
     slots = json.loads(Path("plan.json").read_text(encoding="utf-8"))["changes"]["slots"]
@@ -768,7 +787,7 @@ def test_what_stands_is_in_use_at_every_hour_of_the_first_weeks(growth: float, y
     market = {"provider": "aws", "regions": ["us-east-1"], "families": ["m7i"], "vcpus": 4, "options": [option]}
     market |= {"terms": [1], "payments": ["no-upfront"]} if option != "on-demand" else {}
     planning = {"horizon": f"{years}y", "growth_per_year": growth}
-    configured([], workload={"path": "trace.csv"}, markets=[market], planning=planning)  # type: ignore[arg-type]
+    configured([], workload={"path": "trace.csv"}, markets=[market], planning=planning)
     assert run(["plan", "--cloud", "fake:aws", "--out", "plan.json"]) == 0
     plan = json.loads(Path("plan.json").read_text(encoding="utf-8"))
     held = sum(int(Decimal(m["count"])) for m in plan["mix"] if m["term_years"] and not m["starts_hour"])

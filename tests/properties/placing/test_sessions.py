@@ -20,7 +20,17 @@ from hcloud.control.sessions.teller import HANDLE
 from hcloud.control.state import OWN
 from hcloud.errors import InputError
 from hcloud.model.running.decision import Decision
-from hcloud.model.running.event import Arrival, ClockTick, Closing, Completion, Event, EventError, Failed, Ready
+from hcloud.model.running.event import (
+    Arrival,
+    ClockTick,
+    Closing,
+    Completion,
+    Event,
+    EventError,
+    Failed,
+    Quality,
+    Ready,
+)
 from hcloud.policy.facts import Setup
 from hcloud.sim.machine_code.compiled import compiled, plain
 from hcloud.store.journals.events import parse_event
@@ -139,6 +149,27 @@ def test_nothing_is_decided_anew_in_the_periods_of_a_quiet_year() -> None:
         live.handle(Arrival(1_000_000.0, f"b{number}", 4000, 4096, CALM, False, 0.5, tolerates=CALM))
     assert live.tables.control.desk.queued
     assert max(made.at for made in live.handle(ClockTick(2_000_000.0))) < 1_001_000.0
+
+
+def test_time_never_falls_where_a_retention_ends_within_a_long_gap() -> None:
+    times = list[float]()
+
+    def timed(c: Any, what: int, about: Any, figures: tuple[float, float], nature: Any) -> None:
+        times.append(figures[1])
+        plain()[HANDLE](c, what, about, figures, nature)
+
+    live = ControlSession(setup_of("OdM", period=10.0), {HANDLE: timed})
+    (placed,) = live.handle(came("a", 0.0))
+    assert placed.instance is not None
+    live.handle(Ready(20.0, placed.instance))
+    live.handle(Quality(20.0, placed.instance, 1.0))
+    live.handle(Completion(1000.0, "a", 1.0))
+    assert live.instances
+    live.handle(ClockTick(100_000.0))
+    assert not live.instances
+    told = [time for time in times if time >= 1000.0]
+    assert told == sorted(told)
+    assert len(told) > 2
 
 
 @settings(max_examples=5, deadline=None)

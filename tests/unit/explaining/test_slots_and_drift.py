@@ -62,13 +62,17 @@ def test_what_is_for_later_or_elsewhere_does_not_stand_here() -> None:
     assert left_out(plan, HERE) == (elsewhere,)
 
 
-def test_machines_of_another_system_than_is_launched_are_told_and_not_started() -> None:
+@pytest.mark.parametrize(("kind", "name"), [("/windows", "windows"), ("/dedicated", "linux on dedicated hardware")])
+def test_machines_of_another_kind_than_is_launched_are_told_and_not_started(kind: str, name: str) -> None:
     """They were looked up in the price book as Linux machines, which it had no price of."""
     bought, rented = line(PurchaseOption.RESERVED, "3"), line(PurchaseOption.ON_DEMAND, "8", first_least=2)
-    plan = plan_of(*(replace(one, address=f"{one.address}/windows") for one in (bought, rented)))
+    plan = plan_of(*(replace(one, address=f"{one.address}{kind}") for one in (bought, rented)))
     assert slots_of(plan, HERE) == ()
     (said,) = left_to_others(plan, HERE)
-    assert said.startswith("apply starts no machines of windows: what is launched here is linux; start those yourself")
+    told = (
+        f"apply starts no machines of {name}: what is launched here is linux on shared hardware; start those yourself"
+    )
+    assert said.startswith(told)
 
 
 def test_what_is_rented_beside_is_told_of_the_first_weeks_and_after_them() -> None:
