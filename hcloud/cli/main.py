@@ -5,7 +5,8 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePath
@@ -61,10 +62,15 @@ def run(arguments: Sequence[str], begun: Callable[[], None] = lambda: None) -> i
     words, flags = split_flags(arguments)
     write_all_of_it()
     forgive_glyphs()
-    tell_below(flags)
+    with told_below(flags):
+        return outcome(arguments, words, CliSession(flags, begun))
+
+
+def outcome(arguments: Sequence[str], words: list[str], session: CliSession) -> int:
+    """Do what is asked for and say why not; the exit code."""
     try:
         with typed([called_as(), *arguments]):
-            code = code_of(words, CliSession(flags, begun))
+            code = code_of(words, session)
         sys.stdout.flush()
     except BrokenPipeError:
         return reader_left()
@@ -76,7 +82,7 @@ def run(arguments: Sequence[str], begun: Callable[[], None] = lambda: None) -> i
         from hcloud.cli.refusal import report_error, was_interrupted
 
         if not was_interrupted(error):
-            return report_error(error, words, debug="debug" in flags)
+            return report_error(error, words, debug="debug" in session.flags)
         code = INTERRUPTED_EXIT
     except KeyboardInterrupt:
         code = INTERRUPTED_EXIT
@@ -114,15 +120,24 @@ def call_program(session: CliSession, verb: str, site: Path, nodes: Sequence[str
         session.terminal.note(line)
 
 
-def tell_below(flags: frozenset[str]) -> None:
-    """Hand on the flags that reach further than the terminal, and let a store be heard that one of them takes."""
-    os.environ.update({SET_BELOW[flag]: "1" for flag in sorted(flags & SET_BELOW.keys())})
+@contextmanager
+def told_below(flags: frozenset[str]) -> Iterator[None]:
+    """Hand on the flags that reach further than the terminal, for this command line alone, and let a store be heard
+    that one of them takes."""
+    given = {name: "1" for flag, name in SET_BELOW.items() if flag in flags}
+    before = {name: os.environ.get(name) for name in given}
+    os.environ.update(given)
     if os.environ.get(SET_BELOW["unsafe_store"]) == "1":
         import logging
 
         heard = logging.StreamHandler()
         heard.setFormatter(logging.Formatter("warning: %(message)s"))
         logging.getLogger("hcloud").handlers[:] = [heard]
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name, None) if value is None else os.environ.update({name: value})
 
 
 def write_all_of_it() -> None:

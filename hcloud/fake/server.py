@@ -9,7 +9,7 @@ import threading
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Protocol, SupportsFloat, SupportsInt
+from typing import Any, Protocol, SupportsFloat, SupportsInt
 from urllib.parse import parse_qsl, urlsplit
 
 from hcloud.fake.clock import FakeClock
@@ -173,9 +173,21 @@ class _ThreadedServer(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 128
 
-    def __init__(self, cloud: FakeCloud, port: int) -> None:
+    def __init__(self, cloud: FakeCloud, port: int, tls: ssl.SSLContext | None) -> None:
         self.cloud = cloud
+        self._tls = tls
         super().__init__(("127.0.0.1", port), _Handler)
+
+    def finish_request(self, request: Any, client_address: Any) -> None:
+        """With TLS agree on keys in the thread of the connection: the others do not wait for a client that is slow."""
+        if self._tls is None:
+            return super().finish_request(request, client_address)
+        request.getpeername()  # of a client that is gone SSLContext leaves a socket open
+        secured = self._tls.wrap_socket(request, server_side=True)
+        try:
+            super().finish_request(secured, client_address)
+        finally:
+            self.shutdown_request(secured)
 
     def answer(self, received: Received) -> HttpAnswer:
         if received.path.startswith(CONTROL):
@@ -191,10 +203,8 @@ class FakeServer:
 
     def __init__(self, cloud: FakeCloud, port: int = 0, tls: ssl.SSLContext | None = None) -> None:
         self.cloud = cloud
-        self._server = _ThreadedServer(cloud, port)
+        self._server = _ThreadedServer(cloud, port, tls)
         self._scheme = "http" if tls is None else "https"
-        if tls is not None:
-            self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
 
     @property

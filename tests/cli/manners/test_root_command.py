@@ -76,6 +76,18 @@ def test_flags_may_stand_anywhere(words: list[str], capsys: pytest.CaptureFixtur
     assert capsys.readouterr().err == ""
 
 
+@pytest.mark.parametrize("before", [None, ""])
+@pytest.mark.parametrize("words", [["strategy", "show", "HM"], ["strategy", "show", "nope"]])
+def test_no_flag_reaches_the_next_command_of_a_process(
+    words: list[str], before: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who had said --unsafe-store once wrote without a condition from then on."""
+    for name in ("NO_COLOR", "HYC_UNSAFE_STORE"):
+        monkeypatch.setenv(name, before) if before is not None else monkeypatch.delenv(name, raising=False)
+    run([*words, "--no-color", "--unsafe-store"])
+    assert [os.environ.get(name) for name in ("NO_COLOR", "HYC_UNSAFE_STORE")] == [before, before]
+
+
 def test_flags_end_at_two_dashes() -> None:
     assert split_flags(["a", "-q", "--", "-v"]) == (["a", "--", "-v"], frozenset({"quiet"}))
 

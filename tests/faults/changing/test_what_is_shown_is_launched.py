@@ -247,12 +247,15 @@ def test_A1_an_order_without_an_answer_is_not_sent_again_with_other_user_data(st
     assert len(stage.ledger.machines) == 2
 
 
-def test_J2_a_template_that_was_edited_is_refused(staged: Staging) -> None:
+def test_J2_a_template_that_was_edited_or_taken_out_is_refused(staged: Staging) -> None:
     stage = staged(cloud := "gcp", FLEET)
-    text = (json.dumps(planned(stage))).replace(SETTINGS[cloud]["image"], OTHER[cloud]["image"])
-    (stage.directory / "plan.json").write_text(text)
+    document = planned(stage)
+    text = json.dumps(document).replace(SETTINGS[cloud]["image"], OTHER[cloud]["image"])
     stage.want(FLEET, settings={**SETTINGS[cloud], "image": OTHER[cloud]["image"]})
-    child = stage.run("apply", "plan.json", "-y")
-    assert child.code == 1
-    assert "digest" in child.stderr
+    bare = json.dumps({key: value for key, value in document.items() if key != "template"})
+    for altered, said in ((text, "digest"), (bare, "was altered after it was made, or is of another version")):
+        (stage.directory / "plan.json").write_text(altered)
+        child = stage.run("apply", "plan.json", "-y")
+        assert child.code == 1
+        assert said in child.stderr
     assert not stage.ledger.machines

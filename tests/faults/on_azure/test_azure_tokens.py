@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import socket
 import ssl
+import struct
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import ClassVar
+from urllib.parse import urlsplit
 
 import pytest
 import trustme
@@ -68,6 +71,27 @@ def test_L8_over_TLS_every_request_carries_the_token(secured: tuple[FakeAzure, A
     assert len(cloud.machines(LINEAGE)) == 2
     cloud.terminate([m.id for m in made])
     assert {r.principal for r in fake.ledger.requests} == {CANARY}
+
+
+def test_L8_over_TLS_nobody_waits_for_a_client_that_says_nothing_or_is_gone(
+    secured: tuple[FakeAzure, AzureCloud],
+) -> None:
+    """The server waited for the first for ever, and left the socket of the second open: a later test failed of it."""
+    at = ("127.0.0.1", urlsplit(secured[1].settings.endpoint).port)
+    with socket.create_connection(at):
+        for _ in range(9):
+            with socket.create_connection(at) as gone:
+                gone.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        with socket.create_connection(at, 5) as raw, trusting(secured[1].settings.ca_file).wrap_socket(raw) as other:
+            other.sendall(b"GET / HTTP/1.0\r\n\r\n")
+            assert other.recv(8) == b"HTTP/1.1"
+
+
+def trusting(authority: str) -> ssl.SSLContext:
+    """What a client trusts, whatever its name is."""
+    context = ssl.create_default_context(cafile=authority)
+    context.check_hostname = False
+    return context
 
 
 @pytest.mark.parametrize("answer", ["redirect", "denied", "expired-credentials", "nonsense", "dropped-after"])
