@@ -20,8 +20,9 @@ MARKET = ("--family", "m6i", "--vcpus", "16")
 
 
 @pytest.fixture
-def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, built: Built) -> Path:
-    """A plan of a few long services and a burst of short jobs every hour, with its trace beside it; made once."""
+def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, built: Built, coarse_steps: None) -> Path:
+    """A plan of a few long services and a burst of short jobs every hour, with its trace beside it; made once, by the
+    hour whichever test asks first: a test's own mark is set up before that of its file."""
 
     def fill(directory: Path) -> None:
         monkeypatch.chdir(directory)
