@@ -159,6 +159,16 @@ def test_what_a_job_leaves_running_ends_with_it(ground: Ground) -> None:
     assert len(runs(other)) == 1, "another job's processes are its own"
 
 
+def test_children_of_a_stray_that_ends_while_it_is_looked_at_are_strays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They came to the keeper after it had listed its children, and the job was told to be over while they ran."""
+    keeper = keep.Keeper.__new__(keep.Keeper)
+    keeper.pid, keeper.jobs, keeper.spares = 1, {}, []
+    lists, ended = iter([[7], [7, 8, 9], [7, 8, 9, 10]]), {7, 9}
+    monkeypatch.setattr(keep, "children", lambda pid: next(lists))
+    monkeypatch.setattr(keep, "started_at", lambda pid: None if pid in ended else 1)
+    assert keeper.strays() == [8, 10]
+
+
 @both
 @pytest.mark.slow
 def test_what_shed_every_sign_of_its_job_ends_with_the_last_that_may_have_started_it(ground: Ground) -> None:

@@ -296,9 +296,15 @@ class Keeper:
         return True
 
     def strays(self) -> list[int]:
-        """The children of this program that it did not start: their parents ended."""
-        own = {*self.jobs, *(spare.pid for spare in self.spares)}
-        return [pid for pid in children(self.pid) if pid not in own and started_at(pid) is not None]
+        """The children of this program that it did not start: their parents ended. One that ended since it was listed
+        may have left its own children, which are on no list but the next."""
+        known = {*self.jobs, *(spare.pid for spare in self.spares)}
+        while True:
+            found = [pid for pid in children(self.pid) if pid not in known]
+            ended = {pid for pid in found if started_at(pid) is None}
+            if not ended:
+                return found
+            known |= ended
 
     def owner(self, pid: int, job: KeptAttempt) -> bool:
         """Whether a stray child belongs to this job that ended. One that shed every sign of it belongs to all jobs that
