@@ -42,7 +42,7 @@ def test_after_a_cut_it_is_said_what_may_run_and_how_to_go_on(capsys: pytest.Cap
 
 
 def test_commitments_that_a_cloud_does_not_list_yet_are_waited_for_aloud(capsys: pytest.CaptureFixture[str]) -> None:
-    faults(rules=[{"on": "commitments", "answer": "throttled", "first": 3}])
+    faults(rules=[{"on": "commitments", "answer": "throttled", "first": 4}], clock={"speed": 20})
     assert run(["commit", "list"]) == 0
     assert "hcloud asks again, until " in " ".join(capsys.readouterr().err.split())
 
