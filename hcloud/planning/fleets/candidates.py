@@ -92,8 +92,19 @@ def of_machine_alone(candidate: Candidate, book: PriceBook) -> Candidate:
         candidate,
         on_demand=replace(alone, key=listed.key),
         commitments=tuple(replace(offer, key=key) for key, offer in bare.items()),
+        sustained=book.sustained.get((listed.key.provider, candidate.shape.family)),
         licence=listed.hourly - alone.hourly,
     )
+
+
+def _sustained(book: PriceBook, shape: InstanceType, listed: Offer) -> SustainedUse | None:
+    """The sustained-use tiers of a price: of the licence in it nothing is taken off."""
+    rule = book.sustained.get((listed.key.provider, shape.family))
+    alone = book.offers.get(bought_key(listed.key), listed)
+    if rule is None or alone.hourly == listed.hourly:
+        return rule
+    machine = alone.hourly / listed.hourly
+    return replace(rule, tiers=tuple(1 - (1 - tier) * machine for tier in rule.tiers))
 
 
 def offers_compared(book: PriceBook, market: Market) -> Iterator[Offer]:
@@ -213,7 +224,7 @@ def _candidate(book: PriceBook, market: Market, shape: InstanceType, region: str
         on_demand,
         commitments,
         _unlimited(spot) if spot else None,
-        book.sustained.get((market.provider, shape.family)),
+        _sustained(book, shape, on_demand),
     )
 
 

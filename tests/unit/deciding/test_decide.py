@@ -16,7 +16,7 @@ from hcloud.errors import EvidenceError, UsageError
 from hcloud.model.catalog import Offer, Payment, Provider, PurchaseOption, QuarantinedPrice
 from hcloud.planning.decide import Given, decide, of_several_types
 from hcloud.planning.explanations.reasons import reasons, refusals
-from hcloud.planning.fleets.candidates import Candidate, _excluded, find_candidates
+from hcloud.planning.fleets.candidates import Candidate, _excluded, find_candidates, of_machine_alone
 from hcloud.planning.fleets.evaluate import reserved_for_peak
 from hcloud.planning.fleets.floor import NOTHING_LEFT_OUT
 from hcloud.planning.fleets.mix import lower_bound
@@ -24,6 +24,7 @@ from hcloud.planning.fleets.owned import Owned
 from hcloud.planning.forecasting.forecast import stretch
 from hcloud.planning.settings import Market, Outlook, PlanSettings, RiskSettings
 from hcloud.planning.strategies.operation import PLANNED, STATIC, reserves_to_try
+from hcloud.readers.prices.shipped.bundled import load_bundled
 from hcloud.usecases.deciding.plan_notes import assumptions
 
 MARKET = Market(Provider.AWS, (REGION,))
@@ -323,6 +324,20 @@ def test_rules_refuse_with_words() -> None:
         "f9.4xlarge": "flex:",
         "e9.4xlarge": "shared",
     }
+
+
+def test_sustained_use_takes_nothing_off_a_licence() -> None:
+    """Windows on Google was told up to a fifth too cheap on demand, and no commitment paid beside that."""
+    shipped = load_bundled(providers={Provider.GCP}, regions={"us-central1"}, systems={"linux", "windows"})
+    market = Market(Provider.GCP, ("us-central1",), families=("n2d-standard-2",))
+    (linux,), (windows,) = (find_candidates(shipped, replace(market, os=os), 8760)[0] for os in ("linux", "windows"))
+    assert linux.sustained is not None
+    assert windows.sustained is not None
+    licence = windows.on_demand.hourly - linux.on_demand.hourly
+    month = linux.on_demand.hourly * linux.sustained.full_month_factor + licence
+    assert windows.on_demand.hourly * windows.sustained.full_month_factor == pytest.approx(month)
+    alone = of_machine_alone(windows, shipped)
+    assert (alone.sustained, alone.licence) == (linux.sustained, licence)
 
 
 def test_a_shared_core_is_allowed_only_where_its_size_is_named_as_well_as_its_family() -> None:
