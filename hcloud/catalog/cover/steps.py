@@ -150,6 +150,16 @@ def bought_key(key: OfferKey) -> OfferKey:
     return key if CLOUDS[key.provider].covers_licence else replace(key, os="linux")
 
 
+def sustained_of(book: PriceBook, listed: Offer, family: str) -> SustainedUse | None:
+    """The sustained-use tiers of an on-demand price of a series: of the licence in it nothing is taken off."""
+    rule = book.sustained.get((listed.key.provider, family))
+    alone = book.offers.get(bought_key(listed.key), listed)
+    if rule is None or alone.hourly == listed.hourly:
+        return rule
+    machine = alone.hourly / listed.hourly
+    return replace(rule, tiers=tuple(1 - (1 - tier) * machine for tier in rule.tiers))
+
+
 def bought_offer(commitment: CommitmentTerm, book: PriceBook) -> Offer:
     """What is really bought; raises EvidenceError where the book lacks the Linux offer."""
     key = bought_key(commitment.offer.key)

@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from itertools import product
 
 from hcloud.catalog.book import PriceBook, absent
-from hcloud.catalog.cover.steps import bought_key
+from hcloud.catalog.cover.steps import bought_key, sustained_of
 from hcloud.catalog.flexibility import Preference, preference
 from hcloud.catalog.shapes import UNSTEADY
 from hcloud.errors import EvidenceError, UsageError
@@ -95,16 +95,6 @@ def of_machine_alone(candidate: Candidate, book: PriceBook) -> Candidate:
         sustained=book.sustained.get((listed.key.provider, candidate.shape.family)),
         licence=listed.hourly - alone.hourly,
     )
-
-
-def _sustained(book: PriceBook, shape: InstanceType, listed: Offer) -> SustainedUse | None:
-    """The sustained-use tiers of a price: of the licence in it nothing is taken off."""
-    rule = book.sustained.get((listed.key.provider, shape.family))
-    alone = book.offers.get(bought_key(listed.key), listed)
-    if rule is None or alone.hourly == listed.hourly:
-        return rule
-    machine = alone.hourly / listed.hourly
-    return replace(rule, tiers=tuple(1 - (1 - tier) * machine for tier in rule.tiers))
 
 
 def offers_compared(book: PriceBook, market: Market) -> Iterator[Offer]:
@@ -224,7 +214,7 @@ def _candidate(book: PriceBook, market: Market, shape: InstanceType, region: str
         on_demand,
         commitments,
         _unlimited(spot) if spot else None,
-        _sustained(book, shape, on_demand),
+        sustained_of(book, on_demand, shape.family),
     )
 
 

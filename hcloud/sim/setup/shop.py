@@ -11,6 +11,7 @@ from typing import Final, Literal
 import numpy as np
 
 from hcloud.catalog.book import PriceBook
+from hcloud.catalog.cover.steps import sustained_of
 from hcloud.catalog.shapes import is_of_shape
 from hcloud.errors import EvidenceError, UsageError
 from hcloud.model.catalog import (
@@ -144,7 +145,7 @@ def fitting_shop(book: PriceBook, wanted: ShopChoice, jobs: Jobs, *, one_shape: 
     place = next(at for at, t in enumerate(kept) if t.shape.name == large.name)
     reserved, of_all = offers[large.name], None if large == whole else offers[whole.name]
     assert reserved is not None
-    sustained = book.sustained.get((wanted.provider, large.family))
+    sustained = sustained_of(book, kept[place].on_demand, large.family)
     return Shop(kept, place, reserved, book.billing[wanted.provider], sustained, of_all)
 
 
@@ -178,7 +179,7 @@ def shop_of(book: PriceBook, on_demand: Offer, reserved: Offer | None, jobs: Job
         next(at for at, t in enumerate(types) if t.shape.name == chosen.name),
         commitment,
         book.billing[key.provider],
-        book.sustained.get((key.provider, chosen.family)),
+        sustained_of(book, on_demand, chosen.family),
     )
 
 
@@ -215,8 +216,8 @@ def open_shop(book: PriceBook, wanted: ShopChoice) -> Shop:
     reserved = commitment_of(book, cheapest.on_demand, wanted.price_ratio)
     if reserved is None:
         raise _no_commitment(cheapest.on_demand)
-    series = cheapest.shape.family
-    return Shop(types, large, reserved, book.billing[wanted.provider], book.sustained.get((wanted.provider, series)))
+    sustained = sustained_of(book, cheapest.on_demand, cheapest.shape.family)
+    return Shop(types, large, reserved, book.billing[wanted.provider], sustained)
 
 
 def _unknown(book: PriceBook, wanted: ShopChoice) -> UsageError:

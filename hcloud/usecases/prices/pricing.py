@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from hcloud.catalog.book import PriceBook
 from hcloud.catalog.checks import check_prices, newer_hidden
+from hcloud.catalog.cover.steps import sustained_of
 from hcloud.catalog.quote import break_even
 from hcloud.catalog.shapes import family_in, family_of
 from hcloud.catalog.table import key_order
@@ -219,7 +220,8 @@ def _line(book: PriceBook, offer: Offer, today: date) -> PriceLine:
     listed = book.offers.get(replace(key, option=PurchaseOption.ON_DEMAND, term_years=0, payment=Payment.NONE, zone=""))
     machine = book.types.get((key.provider, key.instance_type))
     age = max((today - offer.origin.day).days, 0)
-    rule, price = book.sustained.get((key.provider, family_in(book, key))), listed.hourly if listed else None
+    rule = sustained_of(book, listed or offer, family_in(book, key))
+    price = listed.hourly if listed else None
     even = break_even(offer.effective_hourly, price, rule) if price and key.option.is_commitment else None
     return PriceLine(offer, machine, price, age, even, rule is not None)
 
