@@ -339,7 +339,8 @@ def _if_it_goes_on(cores: Floats, per_day: int) -> str:
     grows = growth_of(cores, per_day)
     if grows is None or grows <= 0:
         return ""
-    return f"if it keeps rising at this pace, --window {AT_EACH_END * 7}d with planning.growth_per_year: {grows:.2f} plans for that"
+    asked = f"--window {AT_EACH_END * 7}d with planning.growth_per_year: {grows:.2f}"
+    return f"if it keeps rising at this pace, {asked} plans for that"
 
 
 def _of_operation(seen: PlanNoteInputs, operation: Operation) -> Iterator[str]:
