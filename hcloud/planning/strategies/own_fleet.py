@@ -12,8 +12,8 @@ from hcloud.model.catalog import OfferKey, PurchaseOption
 from hcloud.model.plans.plan import MixLine, Plan
 from hcloud.units import counted
 
-WITH_RESERVE, WITHOUT_RESERVE = "HC", "OdF"
-"""Ours: how a plan that names no strategy is run: at the least cost beside its reserve, else on whole servers."""
+STRATEGY = "HC"
+"""Ours: how a plan that names no strategy is run, with a reserve and without: at the least cost."""
 
 
 Lot = tuple[OfferKey, int]
@@ -79,7 +79,7 @@ def fleet_of(plan: Plan) -> PlannedFleet:
     on_demand = OfferKey(
         key.provider, key.region, key.instance_type, PurchaseOption.ON_DEMAND, os=key.os, tenancy=key.tenancy
     )
-    chosen = plan.operation.strategy if plan.operation else WITH_RESERVE if lots else WITHOUT_RESERVE
+    chosen = plan.operation.strategy if plan.operation else STRATEGY
     servers = lots[0][1] if lots else 0
     dearer, apart = (*_parts(reserved), *_spot(plan)), tuple(_notes(plan))
     return PlannedFleet(

@@ -242,7 +242,7 @@ class OperationSection(Section):
         0.005, "differences below this part of all jobs, or of the cost, count as none (ours) [share]", ge=0, le=1
     )
     own_fleet_jobs: int = setting(
-        10_000, "a plan's own fleet is simulated for so many jobs at most (ours: 5 s) [count]", ge=0, le=1_000_000
+        500_000, "a plan's own fleet is simulated for so many jobs at most (ours: 5 s) [count]", ge=0, le=1_000_000
     )
     larger_jobs: float = setting(
         0.1,

@@ -18,7 +18,7 @@ from hcloud.planning.fleets.owned import Owned
 from hcloud.planning.forecasting.dividing import settled
 from hcloud.planning.forecasting.idle import IdleUse, PlayedHours
 from hcloud.planning.settings import PlanSettings
-from hcloud.planning.strategies.own_fleet import WITH_RESERVE, PlannedFleet
+from hcloud.planning.strategies.own_fleet import STRATEGY, PlannedFleet
 from hcloud.readers.configuration.config import Config
 from hcloud.usecases.deciding.own_fleet import fleet_study
 from hcloud.usecases.studies.simulation import Study
@@ -206,10 +206,10 @@ def _fleet_of(decision: FleetDecision, owned: tuple[Owned, ...]) -> PlannedFleet
     rented = tuple(dict.fromkeys(r.offer.key.instance_type for r in decision.machines.rentals))
     if not vcpus:
         key = decision.types[0].on_demand.key
-        return PlannedFleet(key, None, 0, WITH_RESERVE, rented=rented)
+        return PlannedFleet(key, None, 0, STRATEGY, rented=rented)
     key = max(vcpus, key=lambda one: (vcpus[one], str(one)))
     size = next(shape.vcpus for one, shape, _ in lots if one == key)
     on_demand = replace(
         key, option=PurchaseOption.ON_DEMAND, term_years=0, payment=decision.types[0].on_demand.key.payment
     )
-    return PlannedFleet(on_demand, key, int(sum(vcpus.values()) / size), WITH_RESERVE, rented=rented)
+    return PlannedFleet(on_demand, key, int(sum(vcpus.values()) / size), STRATEGY, rented=rented)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from hcloud.readers.configuration.config import Loaded
 from hcloud.usecases.deciding.idle_plan import FindIdle
-from hcloud.usecases.deciding.plan import READING, Beside, DecidedPlan, plan_for
+from hcloud.usecases.deciding.plan import READING, READING_FIRST, Beside, DecidedPlan, plan_for
 from hcloud.usecases.progress import Progress, part_of, unheard
 from hcloud.usecases.workloads.bills import is_bill_named
 from hcloud.usecases.workloads.sources import open_workload
@@ -34,5 +34,5 @@ def make_plan(
 
         return plan_kind(loaded, now, progress, since)
     simulated = loaded.config.operation.strategy is not None
-    read = open_workload(loaded, part_of(progress, 0.0, READING if simulated else 1.0))
+    read = open_workload(loaded, part_of(progress, 0.0, READING if simulated else READING_FIRST))
     return plan_for(read, loaded, now, progress, Beside(idle=idle))

@@ -19,7 +19,7 @@ from hcloud.planning.forecasting.dividing import settled
 from hcloud.planning.forecasting.forecast import of_its_last_year
 from hcloud.planning.forecasting.window import window_of
 from hcloud.planning.settings import Divisible
-from hcloud.planning.strategies.own_fleet import WITHOUT_RESERVE, PlannedFleet, fleet_of
+from hcloud.planning.strategies.own_fleet import STRATEGY, PlannedFleet, fleet_of
 from hcloud.readers.clouds import load_cloud
 from hcloud.readers.configuration.config import Config, Loaded, MarketSection, ProfilesSection, WorkloadSection
 from hcloud.readers.strategies import load_strategy
@@ -78,7 +78,7 @@ def predicted(plan: Plan, workload: Workload, book: PriceBook, config: Config) -
         return replace(told, why_not=_too_many(tasks, most))
     found = measure(simulate_once(study, load_strategy(fleet.strategy), pool=fleet.servers))
     wait, monthly = found.service.waiting.p95, _monthly(found)
-    is_dearer = monthly > plan.now.monthly and fleet.strategy != WITHOUT_RESERVE and not fleet.dearer
+    is_dearer = monthly > plan.now.monthly and fleet.servers > 0 and not fleet.dearer
     return replace(
         told,
         kept_qos=round(found.service.kept_qos, 6),
@@ -89,8 +89,9 @@ def predicted(plan: Plan, workload: Workload, book: PriceBook, config: Config) -
 
 
 def _all_on_demand(study: Study) -> Decimal:
+    """What the same costs where nothing is reserved, run alike: another way to run it would be no comparison."""
     rented = replace(study, beside=())
-    return _monthly(measure(simulate_once(rented, load_strategy(WITHOUT_RESERVE), pool=0)))
+    return _monthly(measure(simulate_once(rented, load_strategy(STRATEGY), pool=0)))
 
 
 def _monthly(found: Measures) -> Decimal:
@@ -113,7 +114,10 @@ def short_of(plan: Plan, found: Prediction, qos: float) -> Iterator[str]:
         arithmetic = format_money(plan.now.monthly)
         yield f"simulated, this fleet {cost}; {plan.unbought} is {arithmetic} by arithmetic, which counts neither"
     elif found.monthly >= other:
-        yield f"this plan does not pay: simulated, it {cost}, and all on demand {format_money(other)}"
+        yield (
+            f"this plan does not pay: simulated, it {cost}, and all on demand, run alike, {format_money(other)};"
+            " 'hcloud plan --strategy auto' looks for a fleet that does"
+        )
 
 
 def _shared(plan: Plan, cloud: str) -> str:

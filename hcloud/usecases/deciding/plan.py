@@ -47,6 +47,7 @@ from hcloud.usecases.workloads.sources import check_regions, open_prices
 DAY = 86_400
 COUNTED_DIGITS = 4  # a savings plan is bought in rounded dollars: the instances it covers are whole but for that
 READING = 0.2  # ours: the part of the progress bar that reading takes where strategies are simulated
+READING_FIRST = 0.7  # ours: and where only the plan's own fleet may be
 
 
 @dataclass(frozen=True, slots=True)

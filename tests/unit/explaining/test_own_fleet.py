@@ -83,10 +83,10 @@ def test_what_is_owned_counts_and_parts_of_servers_of_a_type_add_up() -> None:
     )
 
 
-def test_a_plan_without_reserve_rents_whole_servers_and_one_without_machines_is_refused() -> None:
+def test_a_plan_without_reserve_is_run_as_one_with_it_and_one_without_machines_is_refused() -> None:
     found = fleet_of(plan(RENTED))
-    assert (found.servers, found.commitment, found.strategy) == (0, None, "OdF")
-    assert found.rivals == ["OdF", "OdM", "OdF"]
+    assert (found.servers, found.commitment, found.strategy) == (0, None, "HC")
+    assert found.rivals == ["OdF", "OdM", "HC"]
     with pytest.raises(InputError, match="no machines"):
         fleet_of(plan())
 
