@@ -16,7 +16,7 @@ from hcloud.planning.fleets.fleet import instances_needed
 from hcloud.planning.strategies.choice import OperatingTarget, choose, is_affordable, meets
 
 OWN_RULE, PLANNED, STATIC, REFINED = "its own rule", "the plan's optimum", "the static hybrid's", "beside the best"
-LARGER = "a quarter more"
+LARGER, NOTHING = "a quarter more", "nothing reserved"
 BASELINE = "what to compare with"
 SHARES_OF_PEAK = (0.25, 0.5, 0.75, 1.0)
 """Ours: a hybrid is also tried with these parts of the highest demand: arithmetic packs demand perfectly, and where
@@ -38,14 +38,15 @@ def planned_reserve(decision: FleetDecision) -> int:
 
 
 def reserves_to_try(candidate: Candidate, decision: FleetDecision, own: int) -> Mapping[int, str]:
-    """Reserves of a hybrid worth simulating, rising, each with where it comes from; ``own`` is by its own rule."""
+    """Reserves of a hybrid worth simulating, none among them, rising, each with where it comes from; ``own`` is by its
+    own rule."""
     forecast = decision.forecast
     static = static_hybrid(candidate, forecast, None, decision.settings.commit_min_saving)
     steady = int(held_instances(static.holdings, forecast).max(initial=0))
     peak = int(instances_needed(forecast.cores, forecast.memory, candidate).max(initial=0))
     tried = {round(peak * share): f"{share:.0%} of the peak" for share in SHARES_OF_PEAK}
-    tried |= {steady: STATIC, own: OWN_RULE, planned_reserve(decision): PLANNED}
-    return {count: tried[count] for count in sorted(tried) if count > 0} or {1: "the least there is"}
+    tried |= {steady: STATIC, own: OWN_RULE, planned_reserve(decision): PLANNED, 0: NOTHING}
+    return {count: tried[count] for count in sorted(tried)}
 
 
 def enlarged(points: Sequence[OperatingPoint], target: OperatingTarget) -> Mapping[str, tuple[int, ...]]:

@@ -22,6 +22,7 @@ from hcloud.planning.strategies.choice_reasons import how_sure, judged, why
 from hcloud.planning.strategies.operation import (
     BASELINE,
     LARGER,
+    NOTHING,
     OWN_RULE,
     REFINED,
     enlarged,
@@ -190,11 +191,14 @@ def _of_strategy(
     if not strategy.follows("reserved"):
         yield StrategyCandidate(strategy, 0, OWN_RULE)
         return
+    is_hybrid = isinstance(rule_of(strategy, "reserved"), SteadyMinimum)
     if main_commitment(decision) is None and not held.servers:
+        if is_hybrid:
+            yield StrategyCandidate(strategy, 0, NOTHING)
         return
     own = pool_for(study, strategy)
     tried: Mapping[int, str] = {own: OWN_RULE}
-    if isinstance(rule_of(strategy, "reserved"), SteadyMinimum):
+    if is_hybrid:
         tried = reserves_to_try(decision.evaluations[0].candidate, decision, max(own - held.servers, 0))
         tried = {count + held.servers: words for count, words in tried.items()}
     yield from (StrategyCandidate(strategy, max(count, held.servers), words) for count, words in tried.items())

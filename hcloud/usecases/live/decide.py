@@ -88,8 +88,12 @@ def make_setup(name: str, pool: int, market: StreamMarket, start: float | None =
             f"{strategy.name} {'needs a reserved pool' if reserves else 'reserves nothing'}; --pool is {pool}",
             hint="--pool N states the reserved servers" if reserves else "leave --pool out",
         )
-    made = _own(strategy, pool, market.types) if market.types else _bought(strategy, pool, market)
-    return replace(made, start=start)
+    return replace(setup_in(strategy, pool, market), start=start)
+
+
+def setup_in(strategy: Strategy, pool: int, market: StreamMarket) -> Setup:
+    """The same with as many reserved servers as a plan says: a hybrid's may be none."""
+    return _own(strategy, pool, market.types) if market.types else _bought(strategy, pool, market)
 
 
 def _compose(strategy: Strategy, large: int) -> Rules:

@@ -163,7 +163,7 @@ def _simulated_time(plan: Plan) -> str:
 
 
 def _numbers(operation: Operation) -> Iterator[str]:
-    if operation.soft_limit is not None and operation.hard_limit is not None:
+    if operation.reserve and operation.soft_limit is not None and operation.hard_limit is not None:
         yield f"limits {operation.soft_limit:.0%} and {operation.hard_limit:.0%} of the reserve"
     if operation.on_demand_types:
         first, last = operation.on_demand_types[0], operation.on_demand_types[-1]

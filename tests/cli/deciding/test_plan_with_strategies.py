@@ -108,6 +108,23 @@ def test_an_on_demand_strategy_buys_nothing(trace: Path, capsys: pytest.CaptureF
     assert run(planned(trace, "-s", "OdF", "--detailed-exitcode")) == 0
 
 
+def test_a_hybrid_is_also_tried_with_nothing_reserved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """For jobs of which no reserve pays HC with one was proposed, or OdM, which costs twice as much as HC with none."""
+    monkeypatch.chdir(tmp_path)
+    rows = [f"j{n},{n * 3600 + 60 * (n % 7)},600,4,16" for n in range(72)]
+    Path("trace.csv").write_text("\n".join(["id,submit,duration,cores,memory", *rows]), encoding="utf-8")
+    for options in ("", ", options: [on-demand]"):
+        market = f"markets: [{{provider: aws, families: [m5]{options}}}]"
+        Path("hcloud.yaml").write_text(f"workload: {{path: trace.csv}}\n{market}\n", encoding="utf-8")
+        assert run(["plan", "-s", "auto", "--qos", "0.1", "--seeds", "2", *NOW, "--json"]) == 0
+        found = json.loads(capsys.readouterr().out)["operation"]
+        assert (found["strategy"], found["reserve"]) == ("HC", 0)
+        costs = {(p["strategy"], p["reserve"]): float(p["monthly"]) for p in found["points"]}
+        assert costs["HC", 0] < 0.7 * costs["OdM", 0]
+
+
 def test_a_reserve_dearer_than_no_reserve_says_so_first(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
     trace.write_text("submit,duration,cores,kind\n0,600,16,batch\n60,7200,1,batch\n", encoding="utf-8")
     assert run(planned(trace, "-s", "SR")) == 0

@@ -74,8 +74,18 @@ def test_a_plan_says_which_types_are_rented_beside_the_reserve(
     monkeypatch.setattr("hcloud.store.plan_file.load_plan", lambda path: SimpleNamespace(operation=operation))
     with opened(load_config(None), CloudSelection(f"fake:{cloud}"), datetime(2026, 11, 20, tzinfo=UTC)) as found:
         setup = setup_for(found, Policy(plan=Path("plan.json")))
+        operation.strategy, operation.reserve = "HC", 0
+        assert setup_for(found, Policy(plan=Path("plan.json"))).pool == 0, "a hybrid's reserve may be none in a plan"
     assert tuple(t.name for t in setup.types) == names
     assert (setup.large.name, setup.pool) == (large, 2)
+
+
+def test_a_plan_is_refused_where_jobs_run_on_this_computer(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It ended as a bug in hcloud: 'local' is not a valid Provider."""
+    assert run(["operate", "jobs.csv", "--plan", "plan.json"]) == 64
+    assert "the machines of a plan are in a cloud, and jobs run on this computer" in " ".join(
+        capsys.readouterr().err.split()
+    )
 
 
 @pytest.mark.parametrize("option", [PurchaseOption.ON_DEMAND, PurchaseOption.SPOT])

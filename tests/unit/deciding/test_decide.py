@@ -23,7 +23,7 @@ from hcloud.planning.fleets.mix import lower_bound
 from hcloud.planning.fleets.owned import Owned
 from hcloud.planning.forecasting.forecast import stretch
 from hcloud.planning.settings import Market, Outlook, PlanSettings, RiskSettings
-from hcloud.planning.strategies.operation import PLANNED, STATIC, reserves_to_try
+from hcloud.planning.strategies.operation import NOTHING, PLANNED, STATIC, reserves_to_try
 from hcloud.readers.prices.shipped.bundled import load_bundled
 from hcloud.usecases.deciding.plan_notes import assumptions
 
@@ -140,6 +140,7 @@ def test_no_commitment_is_bought_that_saves_less_than_a_twentieth_of_its_cost() 
         assert all("$6,132 more, which would save $73.00 over the horizon: 1.2%" in r for r in told)
         assert reserves_to_try(some.evaluations[0].candidate, some, 9)[kept] == PLANNED
         assert STATIC not in reserves_to_try(some.evaluations[0].candidate, some, 9).values()  # it is the same
+        assert reserves_to_try(some.evaluations[0].candidate, some, 9)[0] == NOTHING
         for reserve in (1, 2, 3):
             held = decide(market, asked, replace(settings, risk=RiskSettings(futures=0)), (), Given(reserve=reserve))
             assert held.bound_gap == pytest.approx(float(held.fleet.cost - every.fleet.cost), abs=1e-3)

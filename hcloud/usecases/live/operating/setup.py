@@ -18,7 +18,7 @@ from hcloud.policy.registry import rents_whole_servers
 from hcloud.readers.job_fields import Fits
 from hcloud.readers.strategies import load_strategy, with_part
 from hcloud.units import counted, counted_vcpus
-from hcloud.usecases.live.decide import StreamMarket, live_rules, live_strategy, make_setup
+from hcloud.usecases.live.decide import StreamMarket, live_rules, live_strategy, make_setup, setup_in
 
 if TYPE_CHECKING:
     from hcloud.usecases.live.ground import LiveGround
@@ -96,6 +96,11 @@ def different(said: Setup, running: Setup) -> str:
 def _planned(here: LiveGround, policy: Policy, path: Path) -> Setup:
     from hcloud.store.plan_file import load_plan
 
+    if here.is_local:
+        raise UsageError(
+            f"{path}: the machines of a plan are in a cloud, and jobs run on this computer",
+            hint="name the cloud (--cloud aws --engine slurm), or leave --plan out",
+        )
     operation = load_plan(path).operation
     if operation is None:
         raise InputError(
@@ -106,7 +111,7 @@ def _planned(here: LiveGround, policy: Policy, path: Path) -> Setup:
     large = here.size_of(operation.reserved_type).vcpus
     families = tuple(sorted({operation.reserved_type, *operation.on_demand_types}))
     market = StreamMarket(Provider(here.place.provider), here.place.region, families, large=large)
-    return make_setup(operation.strategy, operation.reserve, market)
+    return setup_in(live_strategy(operation.strategy), operation.reserve, market)
 
 
 def _own_machine(here: LiveGround, policy: Policy) -> Setup:
