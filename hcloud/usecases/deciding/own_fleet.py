@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -10,7 +11,9 @@ from decimal import Decimal
 from pathlib import Path
 
 from hcloud.catalog.book import PriceBook
+from hcloud.catalog.shapes import is_of_shape
 from hcloud.errors import InputError, StaleError, UsageError
+from hcloud.model.catalog import InstanceType, OfferKey
 from hcloud.model.plans.plan import Plan, Prediction, Trace
 from hcloud.model.workload import Jobs, Workload
 from hcloud.planning.explanations.harvested import on_machines
@@ -24,6 +27,7 @@ from hcloud.readers.clouds import load_cloud
 from hcloud.readers.configuration.config import Config, Loaded, MarketSection, ProfilesSection, WorkloadSection
 from hcloud.readers.strategies import load_strategy
 from hcloud.sim.outcomes.measure import Measures, measure
+from hcloud.sim.setup.fitting import largest_whole
 from hcloud.sim.setup.named_servers import last_named
 from hcloud.sim.setup.shop import SmallerReserve, shop_of
 from hcloud.store.plan_file import load_plan
@@ -61,8 +65,8 @@ def predicted(plan: Plan, workload: Workload, book: PriceBook, config: Config) -
     simulated for the plan, or it has no machines."""
     if plan.operation is not None or not plan.mix:
         return None
-    fleet, cloud = fleet_of(plan), config.operation.cloud or f"measured-{plan.mix[0].provider}"
-    told = Prediction(fleet.strategy, fleet.reserved, cloud, plan.seed)
+    fleet = fleet_of(plan)
+    told = Prediction(fleet.strategy, fleet.reserved, _cloud_of(fleet, config), plan.seed)
     workload = on_machines(plan, workload)
     most = config.operation.own_fleet_jobs
     if len(fleet.clouds) > 1:
@@ -73,7 +77,8 @@ def predicted(plan: Plan, workload: Workload, book: PriceBook, config: Config) -
         return replace(told, why_not="some jobs require certain reserved servers (server=N), and a plan numbers none")
     if len(workload) > most:
         return replace(told, why_not=_too_many(len(workload), most))
-    study = _study(plan, fleet, (workload, book), config)
+    fleet = on_whole_servers(fleet, workload, book, config)
+    told, study = replace(told, reserved=fleet.reserved), _study(plan, fleet, (workload, book), config)
     if (tasks := len(tasks_for(study, load_strategy(fleet.strategy)))) > most:
         return replace(told, why_not=_too_many(tasks, most))
     found = measure(simulate_once(study, load_strategy(fleet.strategy), pool=fleet.servers))
@@ -139,6 +144,49 @@ def _too_many(jobs: int, most: int) -> str:
     return f"{jobs:,} jobs, over {most:,}; {COMMAND}"
 
 
+def on_whole_servers(fleet: PlannedFleet, jobs: Jobs, book: PriceBook, config: Config) -> PlannedFleet:
+    """The same with several machines for each that is larger than a server without neighbours and than any job needs,
+    where such are sold as the same and no size was asked for: nobody rents 64 vCPUs so that a job of 2 has a server to
+    itself."""
+    if any(isinstance(market.vcpus, int) for market in config.markets):
+        return fleet
+    least = load_cloud(_cloud_of(fleet, config)).number("neighbours", "server_vcpus")
+    need = largest_whole(settled(jobs.as_started, config.planning.divisible))
+
+    def shape_of(key: OfferKey) -> InstanceType:
+        return book.instance_type(key.provider, key.instance_type)
+
+    def in_parts(key: OfferKey) -> tuple[OfferKey, int]:
+        large, sold = shape_of(key), (replace(key, instance_type=name) for of, name in book.types if of == key.provider)
+        parts = (
+            one
+            for one in sold
+            if one in book.offers and is_of_shape(shape := shape_of(one), large) and need.fits(shape)
+            if least <= shape.vcpus < large.vcpus and large.vcpus % shape.vcpus == 0
+        )
+        small = min(parts, key=lambda one: shape_of(one).vcpus, default=key)
+        return small, int(large.vcpus / shape_of(small).vcpus)
+
+    if fleet.commitment is None:
+        return replace(fleet, on_demand=in_parts(fleet.on_demand)[0])
+    lots: Counter[OfferKey] = Counter()
+    for key, servers in ((fleet.commitment, fleet.servers), *fleet.beside):
+        smaller, parts = in_parts(key)
+        lots[smaller] += servers * parts
+    first, *beside = sorted(lots, key=lambda key: (-shape_of(key).vcpus, -shape_of(key).memory_gib, str(key)))
+    return replace(
+        fleet,
+        on_demand=replace(fleet.on_demand, instance_type=first.instance_type),
+        commitment=first,
+        servers=lots[first],
+        beside=tuple((key, lots[key]) for key in beside),
+    )
+
+
+def _cloud_of(fleet: PlannedFleet, config: Config) -> str:
+    return config.operation.cloud or f"measured-{fleet.on_demand.provider}"
+
+
 def _study(plan: Plan, fleet: PlannedFleet, found: tuple[Jobs, PriceBook], config: Config) -> Study:
     return replace(fleet_study(fleet, found, config), seed=plan.seed)
 
@@ -152,7 +200,7 @@ def fleet_study(fleet: PlannedFleet, found: tuple[Jobs, PriceBook], config: Conf
     commitment = None if fleet.commitment is None else book.offer(fleet.commitment)
     beside = tuple(SmallerReserve(key.instance_type, servers, book.offer(key)) for key, servers in fleet.beside)
     shop = shop_of(book, book.offer(fleet.on_demand), commitment, jobs, fleet.others)
-    cloud = load_cloud(config.operation.cloud or f"measured-{fleet.on_demand.provider}")
+    cloud = load_cloud(_cloud_of(fleet, config))
     return Study(
         jobs, cloud, shop, True, config.planning.seed, config.workload.scenario, of_its_last_year(window_of(jobs)),
         drop_unplaceable=True, beside=beside, qos=config.operation.qos,
@@ -209,6 +257,7 @@ def fleet_opened(plan: Plan, workload: Workload, loaded: Loaded, at: date, name:
     types = (book.instance_type(line.provider, line.instance_type) for line in plan.mix if not line.covers_nothing)
     fleet, left = fleet_of(plan), on_machines(plan, for_types(workload, types))
     assert isinstance(left, Jobs)
+    fleet = fleet if plan.operation else on_whole_servers(fleet, left, book, loaded.config)
     return OpenedPlan(_study(plan, fleet, (left, book), loaded.config), fleet)
 
 

@@ -8,12 +8,16 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from simulating import jobs_of
 
 from hcloud.cli.main import run
-from hcloud.model.catalog import PurchaseOption
+from hcloud.model.catalog import OfferKey, Payment, Provider, PurchaseOption
 from hcloud.model.plans.plan import OWNED, Plan, Prediction
+from hcloud.planning.strategies.own_fleet import PlannedFleet
+from hcloud.readers.configuration.config import load_config
+from hcloud.readers.prices.shipped.bundled import load_bundled
 from hcloud.store.plan_file import load_plan
-from hcloud.usecases.deciding.own_fleet import short_of
+from hcloud.usecases.deciding.own_fleet import on_whole_servers, short_of
 from hcloud.views.deciding.operation import fleet_line, simulated_lines
 
 NOW = ("--now", "2026-11-20T12:00:00Z")
@@ -137,3 +141,27 @@ def test_of_two_years_the_one_that_is_planned_for_is_simulated(
     capsys.readouterr()
     assert run(["simulate", str(out), *NOW]) == 0
     assert "dollars and use are of the window: 364d" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("cores", "size", "servers"), [(4, "m5.4xlarge", 14), (32, "m5.8xlarge", 7)])
+def test_machines_larger_than_any_job_needs_are_simulated_as_several(cores: int, size: str, servers: int) -> None:
+    """With a reserve of 64 vCPUs each small job that was moved rented as many: $9,400 for $5,800."""
+    book = load_bundled(providers={Provider.AWS}, regions={"us-east-1"}, systems={"linux"})
+    jobs, config = jobs_of([(0.0, 600.0, cores, 8.0, 0)]), load_config(None).config
+    rented, large, mid, small = (
+        OfferKey(Provider.AWS, "us-east-1", name, option, years, Payment.ALL if years else Payment.NONE)
+        for name, option, years in (
+            ("m5.16xlarge", PurchaseOption.ON_DEMAND, 0),
+            ("m5.16xlarge", PurchaseOption.INSTANCE_SAVINGS_PLAN, 1),
+            ("m5.8xlarge", PurchaseOption.INSTANCE_SAVINGS_PLAN, 1),
+            ("m5.large", PurchaseOption.INSTANCE_SAVINGS_PLAN, 1),
+        )
+    )
+    fleet = PlannedFleet(rented, large, 3, "HC", beside=((mid, 1), (small, 2)))
+    found = on_whole_servers(fleet, jobs, book, config)
+    assert found.reserved == {size: servers, "m5.large": 2}
+    assert found.on_demand.instance_type == size
+    nothing = PlannedFleet(rented, None, 0, "HC")
+    assert on_whole_servers(nothing, jobs, book, config).on_demand.instance_type == size
+    asked = config.model_copy(update={"markets": (config.markets[0].model_copy(update={"vcpus": 64}),)})
+    assert on_whole_servers(fleet, jobs, book, asked) == fleet
