@@ -46,6 +46,7 @@ from hcloud.usecases.workloads.billed import by_kinds
 from hcloud.views.console import Terminal
 from hcloud.views.deciding.bill_plan import bill_markdown, headline, show_bill_plan
 from hcloud.views.deciding.documents import BillPlanDocument
+from hcloud.views.deciding.plan import proof
 
 HOURS = 24 * 61
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
@@ -830,10 +831,17 @@ def test_licences_that_no_commitment_covers_are_in_no_figure_of_what_it_is_worth
     keys = [OfferKey(*place, PurchaseOption.ON_DEMAND, os=os) for os in ("linux", "windows")]
     listed, dear = (float(BOOK.offers[key].hourly) for key in keys)
     reserved = float(BOOK.offers[OfferKey(*place, *term)].effective_hourly)
-    kind = only(planned(bill(used(name, run, os="windows"))))
-    plan = kind.plan
+    made_of_bill = planned(bill(used(name, run, os="windows")))
+    plan = only(made_of_bill).plan
     assert plan is not None
     count = float(sum(line.vcpus for line in plan.purchases)) / 2
+    document = BillPlanDocument.of(made_of_bill, made_of_bill.generated_at)
+    [of_kind] = cast("list[dict[str, list[dict[str, str]]]]", document["kinds"])
+    licensed = float(run.mean()) * (dear - listed) * 730
+    assert sum(float(line["licences_monthly"]) for line in of_kind["mix"]) == pytest.approx(licensed, rel=2e-3)
+    gap = plan.after.total / 101  # of what is shown, licences among it
+    [said, _] = proof(replace(plan, certificate=replace(plan.certificate, gap=gap)))
+    assert said.startswith("within 1.00% of the optimum")
 
     def monthly(bought: float, part: float = 1.0) -> float:
         hourly = np.maximum(run * part - bought, 0) * listed + run * part * (dear - listed) + bought * reserved
@@ -881,7 +889,9 @@ def test_licences_in_lines_of_their_own_are_told_beside_what_the_bill_has_of_mac
     made = planned(of_bill)
     assert float(made.now) == pytest.approx(float(made.paid + made.licences), rel=1e-3)
     assert not any("by the price book" in text for text in made.warnings), made.warnings
-    apart = f"${made.paid:,.0f}/month by the bill and ${made.licences:,.0f} of licences beside them"
+    apart = (
+        f"${made.paid:,.0f}/month by the bill and ${made.licences:,.0f} for licences of all machines, planned or not"
+    )
     assert apart in bill_markdown(made)
 
 
