@@ -108,7 +108,8 @@ class BillHours:
     def _held(self, fee: LineTotal) -> tuple[int, int]:
         """The hours that a fee is of: of its month those in which the commitment holds."""
         held = fee.line.holding
-        return _within(fee.first, fee.last, held and held.start, held and held.end)
+        start, end = (held.start, held.end) if held else (None, None)
+        return _within(fee.first, fee.last, start, end)
 
     def _is_over_by_days(self, fee: LineTotal) -> bool:
         return INVOICE in fee.absent and fee.last - self.end < _DAY
