@@ -485,7 +485,8 @@ def test_what_cannot_be_planned_is_told_with_its_dollars() -> None:
     made = planned(bill(used("m5.large", 50 * FLAT), *unknown, lambdas, commitments=(reserved,)))
     lambda_functions = "aws/us-east-1/Lambda: only machines are planned for; compute savings plans cover it, too"
     assert made.unplanned == {
-        "aws/us-east-1/zz9.large: the price book knows no type zz9.large": Decimal(730),
+        "aws/us-east-1/zz9.large: the price book knows no type zz9.large; 'hcloud pricing import' of a table with "
+        "vcpus and memory_gib adds it": Decimal(730),
         "aws/us-east-1/m5.lrge: the price book knows no type m5.lrge; did you mean m5.large?": Decimal(1460),
         lambda_functions: Decimal(610) / HOURS * 730,
     }
@@ -496,7 +497,8 @@ def test_what_cannot_be_planned_is_told_with_its_dollars() -> None:
 @pytest.mark.slow
 def test_a_system_without_prices_is_told_as_such() -> None:
     made = planned(bill(used("m5.large", 10 * FLAT), used("m5.large", 10 * FLAT, "suse")))
-    assert sorted(kind.why_not for kind in made.kinds) == ["", "the price book has no prices of suse in us-east-1"]
+    missing = "the price book has no prices of suse in us-east-1; 'hcloud pricing import' adds them"
+    assert sorted(kind.why_not for kind in made.kinds) == ["", missing]
 
 
 def test_a_region_without_prices_is_told_as_such(capsys: pytest.CaptureFixture[str]) -> None:
@@ -506,7 +508,8 @@ def test_a_region_without_prices_is_told_as_such(capsys: pytest.CaptureFixture[s
     far = elsewhere(used("m5.large", 50 * FLAT), Provider.AZURE, "germanywestcentral")
     with pytest.raises(UsageError) as refused:
         planned(bill(far))
-    assert "azure/germanywestcentral: the price book has no prices of this region" in str(refused.value)
+    why = "azure/germanywestcentral: the price book has no prices of this region; 'hcloud pricing refresh' fetches them"
+    assert why in str(refused.value)
     assert "hcloud pricing refresh" in (refused.value.hint or "")
     gone = np.where(np.arange(HOURS) < HOURS - 200, 40.0, 0.0)
     made = planned(bill(far, used("m5.large", gone), daily=True))
