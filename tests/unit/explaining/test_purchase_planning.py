@@ -88,7 +88,12 @@ SIZES = {
         "g5.2xlarge": (8, 32),
     },
     USE: {"n2-standard-2": (2, 8), "n2-standard-8": (8, 32), "n2-highmem-4": (4, 32), "n2-highcpu-8": (8, 8)},
-    RESERVATION: {"Standard_DS2_v2": (2, 7), "Standard_DS3_v2": (4, 14), "Standard_DS5_v2": (16, 56)},
+    RESERVATION: {
+        "Standard_DS2_v2": (2, 7),
+        "Standard_DS3_v2": (4, 14),
+        "Standard_DS5_v2": (16, 56),
+        "Standard_DS12_v2": (4, 28),
+    },
 }
 TYPES = {
     (Provider(CLOUD_OF[o]), name): named_type(Provider(CLOUD_OF[o]), name, Decimal(vcpus), Decimal(gib))
@@ -140,6 +145,7 @@ GOOGLES_OWN = {"instance_type": "n2", "resources": CommittedResources(Decimal(8)
         ([("m5.large", "8", OWNED), ("m5.xlarge", "2")], [there("m5.xlarge", 4)], [2]),
         ([("Standard_DS2_v2", "10")], [there("Standard_DS3_v2", 3)], [4]),
         ([("Standard_DS5_v2", "2")], [there("Standard_DS2_v2", 8), there("Standard_DS3_v2", 3)], [0]),
+        ([("Standard_DS2_v2", "10")], [there("Standard_DS12_v2", 3)], [10]),
         ([("Standard_DS3_v2", "4", OWNED), ("Standard_DS5_v2", "2")], [there("Standard_DS2_v2", 16)], [1]),
         ([("n2-standard-8", "3")], [there("n2-standard-2", 4)], [2]),
         ([("n2-standard-2", "9")], [there("n2-highmem-4", 3)], [3]),  # vCPUs for 6, and GiB for 12
