@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal
 from typing import Protocol, TypeVar, runtime_checkable
@@ -26,6 +26,8 @@ from hcloud.units import plain
 
 T = TypeVar("T")
 TypeKey = tuple[Provider, str]
+LICENCE = "Linux price plus the list price of the licence"
+"""What such a price is derived from."""
 
 _TERMS = tuple(itertools.product(sorted(o for o in PurchaseOption if o.is_commitment), (1, 3), sorted(Payment)))
 
@@ -109,9 +111,10 @@ class PriceBook:
 
     def merged(self, other: PriceBook) -> PriceBook:
         """This book with the other's rows laid over it, quarantine lists joined; a good row of the other book lifts
-        the quarantine of its key, a quarantined one takes the older price out of use."""
+        the quarantine of its key, a quarantined one takes the older price out of use. What is derived from a price that
+        the other has anew moves with it."""
         dropped = {q.key for q in other.quarantine}
-        kept = {k: o for k, o in self.offers.items() if k not in dropped}
+        kept = {k: _anew(o, self.offers, other.offers) for k, o in self.offers.items() if k not in dropped}
         lifted = tuple(q for q in self.quarantine if q.key is None or q.key not in other.offers)
         return PriceBook(
             {**self.types, **other.types},
@@ -142,3 +145,27 @@ class PriceBook:
     def oldest(self) -> date | None:
         """The day of the oldest price, None for an empty book."""
         return min((o.origin.day for o in self.offers.values()), default=None)
+
+
+def _anew(offer: Offer, known: Mapping[OfferKey, Offer], anew: Mapping[OfferKey, Offer]) -> Offer:
+    """A known offer at new prices: its own, else that of Linux with the same licence, and of a flexible commitment the
+    same part of that on demand."""
+    base, own = _base(offer), anew.get(offer.key)
+    old = known.get(base) if base is not None and own is None else None
+    if old is None:
+        return own or offer
+    new = _anew(old, known, anew)
+    if old is new:
+        return offer
+    if old.key.option is not offer.key.option:
+        return replace(offer, hourly=offer.hourly / old.hourly * new.hourly)
+    hourly, upfront = offer.hourly + new.hourly - old.hourly, offer.upfront + new.upfront - old.upfront
+    return replace(offer, hourly=hourly, upfront=upfront)
+
+
+def _base(offer: Offer) -> OfferKey | None:
+    """The price that another is derived from, or is a fixed part of."""
+    if LICENCE in offer.origin.derived:
+        return replace(offer.key, os="linux")
+    is_part = offer.key.option is PurchaseOption.FLEXIBLE_COMMITTED_USE
+    return replace(offer.key, option=PurchaseOption.ON_DEMAND, term_years=0) if is_part else None

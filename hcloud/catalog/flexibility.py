@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from decimal import Decimal
 
-from hcloud.model.catalog import Offer, OfferKey, Provider, PurchaseOption
+from hcloud.model.catalog import InstanceType, Offer, OfferKey, Provider, PurchaseOption
 
 COVERS: Mapping[PurchaseOption, str] = {
     PurchaseOption.COMPUTE_SAVINGS_PLAN: "covers every family, size, OS and region",
@@ -42,6 +42,13 @@ def covers_all_sizes(key: OfferKey, family: str) -> bool:
 def sizes_share(provider: Provider, os: str, tenancy: str, family: str) -> bool:
     """Whether one reserved instance may serve several sizes of the family."""
     return provider is not Provider.AWS or ((os, tenancy) == ("linux", "shared") and family not in INFLEXIBLE_FAMILIES)
+
+
+def shared_amounts(machine: InstanceType) -> tuple[Decimal, ...]:
+    """How much one machine is of what its sizes share: vCPUs and GiB at Google, which are committed to apart, and
+    normalised units (AWS) or ratios (Azure) elsewhere."""
+    is_google = machine.provider is Provider.GCP
+    return (machine.vcpus, machine.memory_gib) if is_google else (machine.units,)
 
 
 Preference = tuple[int, bool, int, Decimal, bool, OfferKey]

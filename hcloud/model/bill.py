@@ -147,6 +147,11 @@ class BilledCommitment:
         return Decimal(0) if self.used is None else (self.paid - self.used) * self.net
 
     @property
+    def covered_nothing(self) -> bool:
+        """Whether it was not used at all; of actual costs (Azure) what was used cost nothing."""
+        return self.used == 0 and not self.covered
+
+    @property
     def utilisation(self) -> Decimal | None:
         """The part of it that was used, 0 to 1."""
         return self.used / self.paid if self.used is not None and self.paid else None

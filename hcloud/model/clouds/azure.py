@@ -9,14 +9,17 @@ from hcloud.model.catalog import Provider, PurchaseOption
 from hcloud.model.clouds.facts import CloudFacts, ListedNames, Seller, TypeNames
 
 _NAME = re.compile(r"(?:Standard_|Basic_)?([A-Z]+)\d+(?:-\d+)?([a-z]*)(?:_[A-Z]\w*?)?(?:_(v\d+))?", re.ASCII)
+_HIGH_MEMORY = re.compile(r"Standard_DS?1[1-5](?:-\d)?(?:_v2)?", re.ASCII)
 _BURSTABLE = re.compile(r"(?:Standard_)?B\d", re.ASCII)
 _CATEGORIES = {"F": "compute", "E": "memory", "M": "memory", "L": "storage", "N": "accelerated"}
 
 
 def family(name: str) -> str:
-    """``Dsv5`` of ``Standard_D4s_v5``."""
+    """``Dsv5`` of ``Standard_D4s_v5``; the sizes with twice the memory of a D series are a group of their own, which
+    shares no reservation with it (Microsoft Learn, "Virtual machine size flexibility with Reserved VM Instances")."""
     match = _NAME.fullmatch(name)
-    return f"{match[1]}{match[2]}{match[3] or ''}" if match else name
+    group = "-high-memory" if _HIGH_MEMORY.fullmatch(name) else ""
+    return f"{match[1]}{match[2]}{match[3] or ''}{group}" if match else name
 
 
 def units(_: str, vcpus: Decimal) -> Decimal:
@@ -29,6 +32,8 @@ def category(name: str) -> str:
     if _BURSTABLE.match(name):
         return "burstable"
     match = _NAME.fullmatch(name)
+    if _HIGH_MEMORY.fullmatch(name):
+        return "memory"
     return _CATEGORIES.get(match[1][0] if match else "", "general")
 
 

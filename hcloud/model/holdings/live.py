@@ -8,6 +8,7 @@ from decimal import Decimal
 from enum import StrEnum
 
 from hcloud.model.catalog import Payment, PurchaseOption
+from hcloud.model.usage import CommittedResources
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -235,7 +236,8 @@ class CommitmentQuote:
 @dataclass(frozen=True, slots=True)
 class Commitment:
     """A commitment that the cloud says is held. ``state`` is pending, queued, active, ended or unknown; ``key`` is
-    empty where the provider keeps none, ``special`` where it covers Linux on shared hardware, or any system."""
+    empty where the provider keeps none, ``special`` where it covers Linux on shared hardware, or any system.
+    ``resources`` is all of it where the cloud counts it in vCPUs and GiB."""
 
     id: str
     option: PurchaseOption
@@ -252,3 +254,4 @@ class Commitment:
     currency: str
     key: str = ""
     special: str = ""
+    resources: CommittedResources | None = None

@@ -131,6 +131,11 @@ class MixLine:
         return 1 - self.licences / self.total if self.licences and self.total else Decimal(1)
 
     @property
+    def monthly_licences(self) -> Decimal | None:
+        """What of ``monthly`` is billed by use; None where prices hold it."""
+        return None if self.licences is None else self.monthly * (1 - self.without_licences)
+
+    @property
     def special(self) -> str:
         """What its address says of system and tenancy."""
         return special_in(self.address.removeprefix(OWNED))

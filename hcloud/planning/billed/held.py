@@ -51,7 +51,7 @@ class HeldRule:
     def has_stopped(self, held: BilledCommitment, others: Iterable[BilledCommitment]) -> bool:
         """Whether one whose end a bill does not say has no lines any more: none in its recent part, or for a day where
         one that covers the same follows it."""
-        if held.end is not None or held.last is None or not held.used or self.bill_end is None:
+        if held.end is not None or held.last is None or not (held.used or held.covered) or self.bill_end is None:
             return False
         silent = self.bill_end - held.last
         if silent >= timedelta(hours=self.recent_hours):
@@ -165,7 +165,7 @@ def held_of(bill: Bill, kinds: Sequence[KindUse], types: Types, rule: HeldRule) 
             fitting = [use for use in fitting if use.kind in own or held.option not in FLOATING or rule.is_covered(use)]
             phases = _phases(shares, min(left, rule.horizon_hours))
             running = [(until, _running(kinds, shares, rule, begin, known)) for begin, until in phases]
-            sold = dict(rule.sold(held, fitting)) if held.used == 0 and held.option.is_spend_based else {}
+            sold = dict(rule.sold(held, fitting)) if held.covered_nothing and held.option.is_spend_based else {}
             parts = [] if sold else parts
             free = (0.0, 0.0) if parts else _free(held, bill)
             pool = pool_of(rule.with_term(held, parts), parts, {u.kind: rule.listed(u) for u in fitting}, free, left)

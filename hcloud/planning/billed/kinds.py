@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from hcloud.model.workload import Floats
 
 Types = Mapping[tuple[Provider, str], InstanceType]
+ADDED = "'hcloud pricing import' of a table with vcpus and memory_gib adds it"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -211,10 +212,12 @@ def _unplanned(used: BilledUsage, types: Types) -> Unplanned:
         name, covered = f"{kind.provider}/{kind.region}/{kind.service}", sum(used.covered_cost.values(), Decimal(0))
         return Unplanned(name, used.cost, "only machines are planned for; compute savings plans cover it, too", covered)
     if not any(provider == kind.provider for provider, _ in types):
-        return Unplanned(f"{kind.provider}/{kind.region}", used.cost, "the price book has no prices of this region")
+        why = "the price book has no prices of this region; 'hcloud pricing refresh' fetches them"
+        return Unplanned(f"{kind.provider}/{kind.region}", used.cost, why)
     what = kind.instance_type or kind.family or "machines without a type"
     of_family = (t.name for (p, _), t in types.items() if p == kind.provider and t.family == kind.family)
-    known = f"the price book knows no type {what}{did_you_mean(kind.instance_type, of_family)}"
+    known = f"the price book knows no type {what}"
+    known += did_you_mean(kind.instance_type, of_family) or f"; {ADDED}"
     why = known if kind.instance_type or kind.family else "the bill names no type"
     return Unplanned(f"{kind.provider}/{kind.region}/{what}", used.cost, why)
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 
-from hcloud.catalog.flexibility import sizes_share
+from hcloud.catalog.flexibility import shared_amounts, sizes_share
 from hcloud.catalog.shapes import family_of
-from hcloud.model.catalog import Provider, PurchaseOption, special_in, system_of
+from hcloud.model.catalog import InstanceType, Provider, PurchaseOption, special_in, system_of
 from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.holdings.live import Commitment, CommitmentOrder, CommitmentQuote, Scope
 from hcloud.model.holdings.purchase import CommitmentNeed, PurchaseItem, PurchasePlan, WantedCommitment, snapshot
@@ -25,7 +25,11 @@ SAME_DAY = timedelta(days=1)  # ours: what begins within a day has begun, and be
 LEAST_DOLLARS = Decimal("0.001")  # AWS sells no less an hour: what upfront cents leave of a plan is no need
 _STANDING = ("pending", "queued", "active", "unknown")
 
+FAMILY = "family"
+"""The first word of a pool of all sizes."""
 Pool = tuple[str, str]
+Amounts = tuple[Decimal, ...]
+Types = Mapping[tuple[Provider, str], InstanceType]
 
 
 def wanted_of(plan: Plan, at: datetime) -> tuple[WantedCommitment, ...]:
@@ -129,27 +133,45 @@ def _kind_in(address: str) -> tuple[str, ...]:
     return cloud, region, family_of(Provider(cloud), name), special_in(address)
 
 
-def still_to_buy(
-    plan: Plan, held: Iterable[Commitment], at: datetime, others: Collection[str] = (), scope: Scope | None = None
-) -> tuple[CommitmentNeed, ...]:
-    """Every wanted commitment with what of it is held already. What is ``held`` was asked for in the ``scope``: unless
-    it covers all regions it is nothing of what the plan wants or counted as owned in other places.
+@dataclass(frozen=True, slots=True)
+class AccountHoldings:
+    """What a cloud says is held, asked for in a ``scope`` (None: no cloud was asked); the ids of ``others`` were bought
+    for other kinds of machines. ``types`` has the sizes of machines."""
+
+    held: Sequence[Commitment] = ()
+    scope: Scope | None = None
+    others: Collection[str] = ()
+    types: Types = field(default_factory=dict)
+
+
+def still_to_buy(plan: Plan, account: AccountHoldings, at: datetime) -> tuple[CommitmentNeed, ...]:
+    """Every wanted commitment with what of it is held already. Unless it covers all regions, what is held is nothing of
+    what the plan wants or counted as owned in other places than the account was asked in.
 
     What the plan counted as owned was used up by the plan itself, of what was there before it; all else that stands in
-    the cloud is used up here, in the plan's order, whatever its term: nothing is bought beside it. What is wanted now
+    the cloud is used up here, in the plan's order, whatever its term and, where sizes share it, its size: nothing is
+    bought beside it. What is wanted now
     is covered by what has begun, what is wanted on a later day by what is queued for that day. What a plan that is old
     wanted for a term that is over is not bought any more, and what it wanted on a day that passed is wanted now. What
     other kinds of machines of a bill had before its end is theirs, and what was bought for them since: of the ids in
     ``others`` alone, as the rest may have been bought for this kind.
     """
-    lots = [_Lot(c, queued_for(c, at), held_quantity(c)) for c in held if is_standing(c, at)]
+    types, scope = account.types, account.scope
+    lots = [_lot(c, at, types) for c in account.held if is_standing(c, at)]
     lots.sort(key=lambda lot: (lot.begins is not None, lot.begins or at))
-    for pool, quantity in owned_in(plan, at, scope):
-        _take((lot for lot in lots if lot.pool == pool and not lot.is_since(plan)), quantity)
+    for line, quantity in owned_in(plan, at, scope):
+        pool, each = _measured(line, types)
+        _take([lot for lot in lots if lot.pool == pool and not lot.is_since(plan)], each, quantity)
     for one in plan.beside:
-        _take((lot for lot in lots if lot.is_of(one, others)), one.quantity)
-    wanted = wanted_of(plan, at)
-    return tuple(_needed(w, begins_later(w, at), lots if _is_in(w.cloud, w, scope) else ()) for w in wanted)
+        pool, each = _measured(one, types)
+        _take([lot for lot in lots if lot.pool == pool and lot.is_of(one, account.others)], each, one.quantity)
+    found = []
+    for wanted in wanted_of(plan, at):
+        pool, each = _measured(wanted, types)
+        later, there = begins_later(wanted, at), _is_in(wanted.cloud, wanted, scope)
+        covering = [lot for lot in lots if there and lot.pool == pool and lot.begins_with(wanted, later=later)]
+        found.append(_needed(wanted, covering, each))
+    return tuple(found)
 
 
 def _is_in(cloud: str, of: MixLine | WantedCommitment, scope: Scope | None) -> bool:
@@ -159,16 +181,12 @@ def _is_in(cloud: str, of: MixLine | WantedCommitment, scope: Scope | None) -> b
 
 @dataclass(slots=True)
 class _Lot:
-    """A commitment that stands, when it begins if that is later, and what of it is not used up."""
+    """A commitment that stands, what it stands in for, when it begins if that is later, and what is not used up."""
 
     commitment: Commitment
+    pool: Pool
     begins: datetime | None
-    left: Decimal
-
-    @property
-    def pool(self) -> Pool:
-        """What it stands in for."""
-        return pool_of(self.commitment)
+    left: list[Decimal]
 
     def is_since(self, plan: Plan) -> bool:
         """Whether it began after a plan was made: what that plan counted as owned is another."""
@@ -178,15 +196,21 @@ class _Lot:
         """Whether it may be what another kind of machine has: before the bill's end, or ``bought`` for others since."""
         starts = self.commitment.starts
         is_new = starts is None or starts >= other.bill_end
-        if self.pool != pool_of(other) or is_new is not other.to_buy:
-            return False
-        return not is_new or self.commitment.id in bought
+        return is_new is other.to_buy and (not is_new or self.commitment.id in bought)
 
-    def covers(self, wanted: WantedCommitment, *, later: bool) -> bool:
-        """Whether it is of the same pool, and has begun or begins with what is wanted."""
-        if self.pool != pool_of(wanted) or (self.begins is not None) is not later:
+    def begins_with(self, wanted: WantedCommitment, *, later: bool) -> bool:
+        """Whether it has begun, or begins with what is wanted."""
+        if (self.begins is not None) is not later:
             return False
         return self.begins is None or wanted.starts is None or abs(self.begins - wanted.starts) <= SAME_DAY
+
+
+def _lot(commitment: Commitment, at: datetime, types: Types) -> _Lot:
+    pool, each = _measured(commitment, types)
+    told, quantity = commitment.resources, held_quantity(commitment)
+    if told is not None:
+        pool, each, quantity = _of_any_size(commitment), (told.vcpus, told.memory_gib), Decimal(1)
+    return _Lot(commitment, pool, queued_for(commitment, at), [amount * quantity for amount in each])
 
 
 def queued_for(commitment: Commitment, at: datetime) -> datetime | None:
@@ -195,28 +219,36 @@ def queued_for(commitment: Commitment, at: datetime) -> datetime | None:
     return begins if begins is not None and begins - at > SAME_DAY else None
 
 
-def _needed(wanted: WantedCommitment, later: bool, lots: Sequence[_Lot]) -> CommitmentNeed:
-    held = _take((lot for lot in lots if lot.covers(wanted, later=later)), wanted.quantity)
-    is_rounding = wanted.option.is_spend_based and wanted.quantity - held < LEAST_DOLLARS
-    return CommitmentNeed(wanted, wanted.quantity if is_rounding else held)
+def _needed(wanted: WantedCommitment, lots: Sequence[_Lot], each: Amounts) -> CommitmentNeed:
+    """What is missing, in whole machines: of one that is held in part by other sizes the whole is bought where it pays
+    for that part, else nothing."""
+    sums = [sum((lot.left[at] for lot in lots), Decimal(0)) for at in range(len(each))]
+    covered = min((there / amount for there, amount in zip(sums, each, strict=True) if amount), default=Decimal(0))
+    missing = max(wanted.quantity - covered, Decimal(0))
+    if wanted.dollars_per_hour is None:
+        missing = missing // 1 + (missing % 1 > (wanted.break_even or 1))
+    elif missing < LEAST_DOLLARS:
+        missing = Decimal(0)
+    _take(lots, each, min(covered, wanted.quantity - missing))
+    return CommitmentNeed(wanted, wanted.quantity - missing)
 
 
-def _take(lots: Iterable[_Lot], quantity: Decimal) -> Decimal:
-    """Use up to so much of the lots, the first first; how much there was."""
-    used = Decimal(0)
+def _take(lots: Iterable[_Lot], each: Amounts, quantity: Decimal) -> None:
+    """Use up to so much of the lots, the first first."""
+    rest = [amount * quantity for amount in each]
     for lot in lots:
-        part = min(lot.left, quantity - used)
-        lot.left, used = lot.left - part, used + part
-    return used
+        parts = [min(left, amount) for left, amount in zip(lot.left, rest, strict=True)]
+        lot.left = [left - part for left, part in zip(lot.left, parts, strict=True)]
+        rest = [amount - part for amount, part in zip(rest, parts, strict=True)]
 
 
-def owned_in(plan: Plan, at: datetime, scope: Scope | None = None) -> Iterator[tuple[Pool, Decimal]]:
-    """What the plan counted as owned in a scope and is owned still, by what it stands in for."""
+def owned_in(plan: Plan, at: datetime, scope: Scope | None = None) -> Iterator[tuple[MixLine, Decimal]]:
+    """What the plan counted as owned in a scope and is owned still, in instances or dollars an hour."""
     for line in plan.mix:
         if not line.is_owned or not _is_in(line.provider, line, scope):
             continue
         if not line.covers_nothing and not is_over(line, plan, at):
-            yield pool_of(line), rate(line.hourly_held) if line.option.is_spend_based else line.count
+            yield line, rate(line.hourly_held) if line.option.is_spend_based else line.count
 
 
 def unplanned(plan: Plan, held: Iterable[Commitment], at: datetime) -> tuple[Commitment, ...]:
@@ -228,14 +260,27 @@ def unplanned(plan: Plan, held: Iterable[Commitment], at: datetime) -> tuple[Com
     return tuple(c for c in held if is_standing(c, at) and known.isdisjoint((pool_of(c), _of_any_size(c))))
 
 
-def _of_any_size(of: MixLine | BesideKind | Commitment) -> Pool:
+def _of_any_size(of: MixLine | BesideKind | WantedCommitment | Commitment) -> Pool:
     """What it stands in for, all sizes of a family as one where they share it."""
-    seller = next((cloud.name for cloud in CLOUDS.values() if of.option in cloud.sold), None)
+    seller = _seller(of.option)
     if of.option.is_spend_based or seller is None:
         return pool_of(of)
     family = family_of(seller, of.instance_type)
     shared = sizes_share(seller, *system_of(of.special), family)
-    return ("family", f"{family}{of.option.bound_to(of.special)}") if shared else pool_of(of)
+    return (FAMILY, f"{family}{of.option.bound_to(of.special)}") if shared else pool_of(of)
+
+
+def _seller(option: PurchaseOption) -> Provider | None:
+    return next((cloud.name for cloud in CLOUDS.values() if option in cloud.sold), None)
+
+
+def _measured(of: MixLine | BesideKind | WantedCommitment | Commitment, types: Types) -> tuple[Pool, Amounts]:
+    """What it stands in for, all sizes as one where they share it and are known, and how much of that one of it is."""
+    pool, seller = _of_any_size(of), _seller(of.option)
+    if pool[0] != FAMILY or seller is None:
+        return pool, (Decimal(1),)
+    machine = types.get((seller, of.instance_type))
+    return (pool, shared_amounts(machine)) if machine is not None else (pool_of(of), (Decimal(1),))
 
 
 def expiring(held: Iterable[Commitment], at: datetime) -> tuple[Commitment, ...]:

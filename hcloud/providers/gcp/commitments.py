@@ -10,6 +10,7 @@ from typing import Any
 
 from hcloud.model.catalog import Payment, PurchaseOption
 from hcloud.model.holdings.live import Commitment, CommitmentOrder, CommitmentQuote
+from hcloud.model.usage import CommittedResources
 from hcloud.providers.gcp.translate import moment
 
 PLANS = {1: "TWELVE_MONTH", 3: "THIRTY_SIX_MONTH"}
@@ -158,6 +159,7 @@ def commitment(found: Any) -> Commitment:
         hourly=hourly,
         currency=note[4] if note else "USD",
         key=named[1] if named else "",
+        resources=CommittedResources(Decimal(wanted.vcpus), Decimal(wanted.memory_mib) / 1024),
     )
 
 

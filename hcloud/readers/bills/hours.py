@@ -86,8 +86,9 @@ class BillHours:
         there are lines until its last day, in an export that leaves out invoices."""
         if self._has_its_hours(fee) or self.finished or fee.texts.get(INVOICE) or self._is_over_by_days(fee):
             return Fraction(1)
-        whole = min(fee.hours, fee.last - fee.first)
-        return Fraction(max(whole - (fee.last - self.end), 0), whole)
+        first, last = self._held(fee)
+        whole = min(fee.hours, last - first)
+        return Fraction(max(whole - (last - self.end), 0), whole)
 
     def said_of(self, fee: LineTotal) -> str:
         """How it was decided whether the month of a fee is over; empty where the bill says it, or has all its hours."""
@@ -102,7 +103,13 @@ class BillHours:
         return f"{of} end days before it: taken as not over, {counts} (--set finished=yes if it is over)"
 
     def _has_its_hours(self, fee: LineTotal) -> bool:
-        return fee.last <= self.end
+        return self._held(fee)[1] <= self.end
+
+    def _held(self, fee: LineTotal) -> tuple[int, int]:
+        """The hours that a fee is of: of its month those in which the commitment holds."""
+        held = fee.line.holding
+        start, end = (held.start, held.end) if held else (None, None)
+        return _within(fee.first, fee.last, start, end)
 
     def _is_over_by_days(self, fee: LineTotal) -> bool:
         return INVOICE in fee.absent and fee.last - self.end < _DAY

@@ -12,11 +12,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from decimal import Decimal
 
-from hcloud.catalog.book import PriceBook
+from hcloud.catalog.book import LICENCE, PriceBook
 from hcloud.catalog.intake import PriceIntake, PriceRow, PriceSource, number
 from hcloud.model.catalog import OfferKey, Provider, PurchaseOption
 from hcloud.readers.prices.json_text import elements, members, paged, word
-from hcloud.readers.prices.shipped.tables import LICENCE
 from hcloud.units import HOURS_PER_YEAR
 
 _TERMS = {"1 Year": 1, "3 Years": 3, "5 Years": 5}

@@ -16,13 +16,14 @@ from hcloud import __version__
 from hcloud.errors import EvidenceError, PartialError, StaleError, UsageError
 from hcloud.model.catalog import refresh_command
 from hcloud.model.clouds.known import CLOUDS
-from hcloud.model.holdings.live import Commitment, CommitmentQuote, Scope
+from hcloud.model.holdings.live import CommitmentQuote, Scope
 from hcloud.model.holdings.purchase import CommitmentNeed
 from hcloud.model.plans.plan import Plan
 from hcloud.planning.fleets.history import said_of_history
 from hcloud.planning.purchases.answers import PlannedPurchases, Recommendation
 from hcloud.planning.purchases.gates import CLOCK_SKEW, check_against_plan, moved, repriced
 from hcloud.planning.purchases.purchase import (
+    AccountHoldings,
     PurchaseBasis,
     begins_later,
     bought_for_others,
@@ -59,24 +60,22 @@ def plan_of(loaded: Loaded, file: Path | None, where: CommitSelection, at: datet
     return replace(plan, warnings=(*plan.warnings, *said))
 
 
-def _bought_in(plan: Plan) -> list[str]:
-    return [line.address for line in plan.purchases]
+def _account(plan: Plan, ground: CommitGround) -> AccountHoldings:
+    """What the cloud says is held now, with what of it was bought for other kinds of machines than the plan's."""
+    others = bought_for_others((line.address for line in plan.purchases), ground.live.history())
+    scope, held = ground.live.ask(ground.cloud.scope), ground.live.ask(ground.cloud.commitments)
+    return AccountHoldings(held, scope, others, ground.here.book.types)
 
 
 def recommend(loaded: Loaded, file: Path | None, where: CommitSelection, at: datetime) -> Recommendation:
     """What to commit to; a cloud is asked (and only asked) where one is named."""
     plan = as_bought(plan_of(loaded, file, where, at), loaded, at.date())
-    held: tuple[Commitment, ...] = ()
-    scope, others = None, frozenset[str]()
+    account = AccountHoldings()
     if where.cloud_in(loaded) is not None:
         with opened(loaded, where, place_in(plan, loaded, where), at) as ground:
-            scope, held = ground.live.ask(ground.cloud.scope), ground.live.ask(ground.cloud.commitments)
-            others = bought_for_others(_bought_in(plan), ground.live.history())
-    needs = tuple(
-        n
-        for n in still_to_buy(plan, held, at, others, scope)
-        if scope is None or (n.wanted.cloud, n.wanted.region) == (scope.cloud, scope.region)
-    )
+            account = _account(plan, ground)
+    scope, held = account.scope, account.held
+    needs = tuple(n for n in still_to_buy(plan, account, at) if scope is None or _is_in(n, scope))
     terms = exit_terms()
     return Recommendation(
         plan=plan,
@@ -131,9 +130,9 @@ def plan_purchases(
 
 def _planned(plan: Plan, asked: PurchasePlanRequest, ground: CommitGround, at: datetime) -> PlannedPurchases:
     _check_settled(ground)
-    scope, held = ground.live.ask(ground.cloud.scope), ground.live.ask(ground.cloud.commitments)
-    bare = as_bought(plan, ground.loaded, at.date())
-    needs = still_to_buy(bare, held, at, bought_for_others(_bought_in(plan), ground.live.history()), scope)
+    account, bare = _account(plan, ground), as_bought(plan, ground.loaded, at.date())
+    scope, held = ground.live.ask(ground.cloud.scope), tuple(account.held)
+    needs = still_to_buy(bare, account, at)
     here = tuple(n for n in needs if _is_in(n, scope))
     elsewhere = tuple(sorted({f"{n.wanted.cloud} {n.wanted.region}" for n in needs if not _is_in(n, scope)}))
     missing = [n for n in here if n.missing]

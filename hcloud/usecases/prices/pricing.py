@@ -80,7 +80,8 @@ def open_book(wanted: Filter = ANY, instance_type: str | None = None) -> PriceBo
     if instance_type is not None:
         known = {t.family for (_, name), t in load_bundled().types.items() if name == instance_type}
         families = known or {family_of(p, instance_type) for p in wanted.providers or Provider}
-    book = load_bundled(None, providers, regions, families, wanted.systems or None)
+    systems = {"linux", *wanted.systems} if wanted.systems else None  # what prices of others are derived from
+    book = load_bundled(None, providers, regions, families, systems)
     own = PriceStore.open().load(Choice(wanted.providers or tuple(Provider), regions, instance_type))
     return book if own is None else book.merged(own)
 

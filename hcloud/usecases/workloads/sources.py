@@ -13,7 +13,6 @@ from pathlib import Path
 from hcloud.catalog.book import PriceBook, absent
 from hcloud.errors import InputError, UsageError
 from hcloud.model.catalog import Provider
-from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.workload import Jobs, Workload
 from hcloud.readers.configuration.config import Loaded, MarketSection, parse_config
 from hcloud.store.buckets.copied import is_in_bucket
@@ -115,14 +114,13 @@ def bundled_prices(loaded: Loaded) -> PriceBook:
 
 
 def _priced_places(loaded: Loaded) -> tuple[frozenset[Provider], frozenset[str], frozenset[str]]:
-    """Providers, regions and operating systems of the markets and of what is owned: Linux too, where commitments cover
-    the machine without the licence of another."""
+    """Providers, regions and operating systems of the markets and of what is owned: Linux too, which prices of others
+    are derived from."""
     markets, owned = loaded.config.settings().markets, loaded.config.owned
-    bare = {"linux" for market in markets if not CLOUDS[market.provider].covers_licence}
     return (
         frozenset({m.provider for m in markets} | {o.provider for o in owned}),
         frozenset({r for m in markets for r in m.regions} | {o.region for o in owned}),
-        frozenset({m.os for m in markets} | {o.os for o in owned} | bare),
+        frozenset({"linux", *(m.os for m in markets), *(o.os for o in owned)}),
     )
 
 

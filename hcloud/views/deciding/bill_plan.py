@@ -68,7 +68,8 @@ def _about(made: BillPlan) -> Iterator[str]:
         f"{format_span(made.hours * 3600)}, {step} · {format_money(made.total, 2)} in all"
     )
     if made.planned:
-        beside = f" and {format_money(made.licences)} of licences beside them" if made.licences else ""
+        apart = f" and {format_money(made.licences)} for licences of all machines, planned or not"
+        beside = apart if made.licences else ""
         yield (
             f"planned: {counted(len(made.planned), 'kind of machine', 'kinds of machines')}, {format_money(made.paid)}"
             f"/month by the bill{beside}; below: dollars a month at today's prices, upfront due now"

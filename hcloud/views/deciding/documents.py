@@ -49,6 +49,7 @@ class _Line(Part):
     vcpus: Amount
     hourly: Amount
     monthly: Amount
+    licences_monthly: Annotated[Cents | None, From("monthly_licences")]
     upfront: Amount
     expires: Moment | None
 

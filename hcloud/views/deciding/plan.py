@@ -191,7 +191,8 @@ def _against(plan: Plan, option: Alternative) -> str:
 def proof(plan: Plan) -> Iterable[str]:
     """How near the plan is to the best there is."""
     shown = plan.certificate
-    gap = float(shown.gap / shown.optimum) if shown.optimum else 0.0
+    least = plan.after.total - shown.gap
+    gap = float(shown.gap / least) if least else 0.0
     exact = "proven optimal" if not shown.gap else f"within {max(gap, 0.0001):.2%} of the optimum"
     yield f"{exact} for whole instances of its types ({shown.method}; gap {format_money(shown.gap, 2)})"
     bound = plan.alternatives[-1].total

@@ -182,6 +182,7 @@ def _commitment(one: BilledCommitment, called: str, *, least: bool) -> tuple[str
     count = "" if not one.count else f"${one.count}/h" if one.option.is_spend_based else f"{one.count}"
     used = "" if one.utilisation is None else f"{one.utilisation:.0%}"
     paid = f"at least {exact_money(one.paid)}" if least else exact_money(one.paid)
+    paid = "not said" if one.covered and not one.paid else paid
     return what, f"{one.end:%Y-%m-%d}" if one.end else "not said", count, paid, used
 
 

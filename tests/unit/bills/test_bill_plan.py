@@ -46,6 +46,7 @@ from hcloud.usecases.workloads.billed import by_kinds
 from hcloud.views.console import Terminal
 from hcloud.views.deciding.bill_plan import bill_markdown, headline, show_bill_plan
 from hcloud.views.deciding.documents import BillPlanDocument
+from hcloud.views.deciding.plan import proof
 
 HOURS = 24 * 61
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
@@ -484,7 +485,8 @@ def test_what_cannot_be_planned_is_told_with_its_dollars() -> None:
     made = planned(bill(used("m5.large", 50 * FLAT), *unknown, lambdas, commitments=(reserved,)))
     lambda_functions = "aws/us-east-1/Lambda: only machines are planned for; compute savings plans cover it, too"
     assert made.unplanned == {
-        "aws/us-east-1/zz9.large: the price book knows no type zz9.large": Decimal(730),
+        "aws/us-east-1/zz9.large: the price book knows no type zz9.large; 'hcloud pricing import' of a table with "
+        "vcpus and memory_gib adds it": Decimal(730),
         "aws/us-east-1/m5.lrge: the price book knows no type m5.lrge; did you mean m5.large?": Decimal(1460),
         lambda_functions: Decimal(610) / HOURS * 730,
     }
@@ -495,7 +497,8 @@ def test_what_cannot_be_planned_is_told_with_its_dollars() -> None:
 @pytest.mark.slow
 def test_a_system_without_prices_is_told_as_such() -> None:
     made = planned(bill(used("m5.large", 10 * FLAT), used("m5.large", 10 * FLAT, "suse")))
-    assert sorted(kind.why_not for kind in made.kinds) == ["", "the price book has no prices of suse in us-east-1"]
+    missing = "the price book has no prices of suse in us-east-1; 'hcloud pricing import' adds them"
+    assert sorted(kind.why_not for kind in made.kinds) == ["", missing]
 
 
 def test_a_region_without_prices_is_told_as_such(capsys: pytest.CaptureFixture[str]) -> None:
@@ -505,7 +508,8 @@ def test_a_region_without_prices_is_told_as_such(capsys: pytest.CaptureFixture[s
     far = elsewhere(used("m5.large", 50 * FLAT), Provider.AZURE, "germanywestcentral")
     with pytest.raises(UsageError) as refused:
         planned(bill(far))
-    assert "azure/germanywestcentral: the price book has no prices of this region" in str(refused.value)
+    why = "azure/germanywestcentral: the price book has no prices of this region; 'hcloud pricing refresh' fetches them"
+    assert why in str(refused.value)
     assert "hcloud pricing refresh" in (refused.value.hint or "")
     gone = np.where(np.arange(HOURS) < HOURS - 200, 40.0, 0.0)
     made = planned(bill(far, used("m5.large", gone), daily=True))
@@ -830,10 +834,17 @@ def test_licences_that_no_commitment_covers_are_in_no_figure_of_what_it_is_worth
     keys = [OfferKey(*place, PurchaseOption.ON_DEMAND, os=os) for os in ("linux", "windows")]
     listed, dear = (float(BOOK.offers[key].hourly) for key in keys)
     reserved = float(BOOK.offers[OfferKey(*place, *term)].effective_hourly)
-    kind = only(planned(bill(used(name, run, os="windows"))))
-    plan = kind.plan
+    made_of_bill = planned(bill(used(name, run, os="windows")))
+    plan = only(made_of_bill).plan
     assert plan is not None
     count = float(sum(line.vcpus for line in plan.purchases)) / 2
+    document = BillPlanDocument.of(made_of_bill, made_of_bill.generated_at)
+    [of_kind] = cast("list[dict[str, list[dict[str, str]]]]", document["kinds"])
+    licensed = float(run.mean()) * (dear - listed) * 730
+    assert sum(float(line["licences_monthly"]) for line in of_kind["mix"]) == pytest.approx(licensed, rel=2e-3)
+    gap = plan.after.total / 101  # of what is shown, licences among it
+    [said, _] = proof(replace(plan, certificate=replace(plan.certificate, gap=gap)))
+    assert said.startswith("within 1.00% of the optimum")
 
     def monthly(bought: float, part: float = 1.0) -> float:
         hourly = np.maximum(run * part - bought, 0) * listed + run * part * (dear - listed) + bought * reserved
@@ -881,7 +892,9 @@ def test_licences_in_lines_of_their_own_are_told_beside_what_the_bill_has_of_mac
     made = planned(of_bill)
     assert float(made.now) == pytest.approx(float(made.paid + made.licences), rel=1e-3)
     assert not any("by the price book" in text for text in made.warnings), made.warnings
-    apart = f"${made.paid:,.0f}/month by the bill and ${made.licences:,.0f} of licences beside them"
+    apart = (
+        f"${made.paid:,.0f}/month by the bill and ${made.licences:,.0f} for licences of all machines, planned or not"
+    )
     assert apart in bill_markdown(made)
 
 

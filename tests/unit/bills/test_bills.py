@@ -19,6 +19,7 @@ import pytest
 from pyarrow import csv as arrow_csv
 from pyarrow import parquet
 
+from hcloud.cli.main import run
 from hcloud.errors import InputError
 from hcloud.model.bill import Bill, BilledUsage, LineKind, LineSum
 from hcloud.model.bill_figures import figures_of
@@ -127,7 +128,7 @@ def test_the_quantity_of_azure_is_use_whatever_the_block_that_is_priced(unit: st
     assert linux.list_cost == Decimal("0.096") * 120 / block  # one price is for a block
 
 
-def test_actual_costs_of_azure_say_that_no_commitment_is_amortised() -> None:
+def test_actual_costs_of_azure_say_that_no_commitment_is_amortised(capsys: pytest.CaptureFixture[str]) -> None:
     bill = read_bill(CASES / "azure_mca_actual.csv")
     amortised = read_bill(CASES / "azure_ea_amortised.csv")
     assert [u.hours.tolist() for u in bill.usage] == [u.hours.tolist() for u in amortised.usage]
@@ -135,6 +136,9 @@ def test_actual_costs_of_azure_say_that_no_commitment_is_amortised() -> None:
     assert any("without their amortised cost" in said for said in bill.said)
     assert figures_of(bill).effective_savings_rate is None
     assert figures_of(amortised).effective_savings_rate is not None
+    assert run(["workload", "show", str(CASES / "azure_mca_actual.csv")]) == 0
+    shown = [line.split() for line in capsys.readouterr().out.splitlines() if "(res-1)" in line]
+    assert [words[-2:] for words in shown] == [["not", "said"]]
 
 
 def zipped(path: Path, **members: bytes) -> Path:

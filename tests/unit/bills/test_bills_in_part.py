@@ -461,6 +461,10 @@ def test_the_fee_of_a_month_that_is_not_over_counts_until_the_last_hour_of_the_b
     assert (held.paid, held.used, held.hours) == (Decimal("0.12"), Decimal("0.06"), 1)
     assert figures.utilisation == Decimal("0.5")
     assert any(said.startswith("fees of commitments of a month that is not over") for said in figures.bill.said)
+    ended = {"reservation_start_time": "2025-10-01T01:00:00.000Z", "reservation_end_time": "2026-10-01T01:00:00.000Z"}
+    of_an_hour = {**report[0], **ended, left: "0.06", AMORTISED if upfront else "line_item_unblended_cost": "0.12"}
+    (held,) = figures_of(read_bill(written([of_an_hour, *report[1:]], tmp_path / "ended.csv"))).commitments
+    assert (held.paid, held.used, held.hours) == (Decimal("0.12"), Decimal("0.06"), 1)  # all of the fee is of that hour
     over = [{**row, "bill_invoice_id": "1"} for row in report]
     (held,) = figures_of(read_bill(written(over, tmp_path / "over.csv"))).commitments
     assert (held.paid, held.used, held.hours) == (Decimal(whole), Decimal("0.06"), 744)

@@ -23,7 +23,8 @@ HOURS = 24 * 28
 START = datetime(2026, 10, 1, tzinfo=UTC)
 RULE = HeldRule(datetime(2026, 11, 1, tzinfo=UTC), None, 8760, 24 * 7)
 FLAT = np.ones(HOURS)
-TYPES = load_bundled(providers={Provider.AWS}, regions={"us-east-1"}).types
+BOOK = load_bundled(providers={Provider.AWS}, regions={"us-east-1"})
+TYPES = BOOK.types
 COMPUTE_PLAN = PurchaseOption.COMPUTE_SAVINGS_PLAN
 
 
@@ -54,10 +55,10 @@ def plan(name: str, hourly: str, used: str) -> BilledCommitment:
     return BilledCommitment(name, Provider.AWS, COMPUTE_PLAN, "1", "", "", "", Decimal(hourly), paid, spent)
 
 
-def shares_of(usage: list[BilledUsage], *commitments: BilledCommitment) -> HeldShares:
+def shares_of(usage: list[BilledUsage], *commitments: BilledCommitment, rule: HeldRule = RULE) -> HeldShares:
     lines = {LineKind.ON_DEMAND: LineSum(1, Decimal(1))}
     bill = Bill("acme", "cur-2.0", "d" * 64, START, HOURS, False, tuple(usage), commitments, lines)
-    return held_of(bill, kinds_of(bill, TYPES)[0], TYPES, RULE)
+    return held_of(bill, kinds_of(bill, TYPES)[0], TYPES, rule)
 
 
 def vcpus_of(shares: HeldShares) -> dict[str, float]:
@@ -103,13 +104,19 @@ def test_a_plan_that_was_not_used_at_all_holds_at_the_price_of_the_one_that_was(
     assert dollars_of(shares) == {"m5": 0.6}
 
 
-def test_a_plan_whose_cost_the_bill_does_not_say_holds_what_it_covered() -> None:
-    """A bill of actual costs: its machines were planned for as if nothing covered them."""
+@pytest.mark.parametrize("term", [None, 1])
+def test_a_plan_whose_cost_the_bill_does_not_say_holds_what_it_covered_while_it_has_lines(term: int | None) -> None:
+    """A bill of actual costs: its machines were planned for as if nothing covered them, where it says the term; and
+    what had ended was taken to last."""
     usage = machines("m5.large", 3, 2, "0")
-    covered = replace(plan("a", "0", "0"), covered={usage.kind: CoveredUse(2 * HOURS, Decimal(0))})
-    shares = shares_of([usage], covered)
+    covered = replace(plan("a", "0", "0"), covered={usage.kind: CoveredUse(2 * HOURS, Decimal(0))}, term_years=term)
+    sold = {o.key: o for o in BOOK.offers.values() if o.key.option is COMPUTE_PLAN}
+    rule = replace(RULE, offers=sold, bill_end=START + timedelta(hours=HOURS))
+    shares = shares_of([usage], covered, rule=rule)
     assert vcpus_of(shares) == {"m5": 4.0}
     assert (dollars_of(shares), shares.unused) == ({"m5": 0.0}, {})
+    last = START + timedelta(days=9)
+    assert shares_of([usage], replace(covered, last=last), rule=rule).stopped == {"a": last}
 
 
 def ending(name: str, hours: int) -> BilledCommitment:

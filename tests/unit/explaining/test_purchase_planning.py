@@ -13,16 +13,19 @@ from typing import Any, cast
 import pytest
 from purchasing import Shop, wanted
 
+from hcloud.catalog.shapes import named_type
 from hcloud.errors import EvidenceError, InputError
 from hcloud.model.catalog import OfferKey, Payment, Provider, PurchaseOption
 from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.holdings.live import Commitment, CommitmentOrder, CommitmentQuote, Scope
 from hcloud.model.holdings.purchase import CommitmentNeed, PurchaseConclusion, PurchaseItem, Refund
 from hcloud.model.plans.plan import OWNED, BesideKind, MixLine, Plan
+from hcloud.model.usage import CommittedResources
 from hcloud.planning.purchases.gates import check_against_plan, check_item
 from hcloud.planning.purchases.history import PurchaseHistory, history
 from hcloud.planning.purchases.leaving import way_out
 from hcloud.planning.purchases.purchase import (
+    AccountHoldings,
     PurchaseBasis,
     begins_later,
     bought_for_others,
@@ -73,10 +76,33 @@ def held(option: PurchaseOption, count: int, **more: Any) -> Commitment:
 
 RI, CONVERTIBLE = PurchaseOption.RESERVED, PurchaseOption.CONVERTIBLE
 COMPUTE = PurchaseOption.COMPUTE_SAVINGS_PLAN
+USE, RESERVATION = PurchaseOption.COMMITTED_USE, PurchaseOption.RESERVATION
+CLOUD_OF = {RI: "aws", USE: "gcp", RESERVATION: "azure"}
+SIZES = {
+    RI: {
+        "m5.large": (2, 8),
+        "m5.xlarge": (4, 16),
+        "m5.8xlarge": (32, 128),
+        "m5.metal": (96, 384),
+        "g5.xlarge": (4, 16),
+        "g5.2xlarge": (8, 32),
+    },
+    USE: {"n2-standard-2": (2, 8), "n2-standard-8": (8, 32), "n2-highmem-4": (4, 32), "n2-highcpu-8": (8, 8)},
+    RESERVATION: {
+        "Standard_DS2_v2": (2, 7),
+        "Standard_DS3_v2": (4, 14),
+        "Standard_DS5_v2": (16, 56),
+        "Standard_DS12_v2": (4, 28),
+    },
+}
+TYPES = {
+    (Provider(CLOUD_OF[o]), name): named_type(Provider(CLOUD_OF[o]), name, Decimal(vcpus), Decimal(gib))
+    for o, sizes in SIZES.items() for name, (vcpus, gib) in sizes.items()
+}  # fmt: skip
 
 
 def missing(made: Plan, *commitments: Commitment, others: Collection[str] = ()) -> list[Decimal]:
-    return [n.missing for n in still_to_buy(made, commitments, AT, others)]
+    return [n.missing for n in still_to_buy(made, AccountHoldings(commitments, None, others, TYPES), AT)]
 
 
 def test_what_is_held_is_used_up_first_whatever_its_term() -> None:
@@ -88,12 +114,65 @@ def test_what_is_held_is_used_up_first_whatever_its_term() -> None:
     assert missing(made, held(RI, 4, instance_type="c5.large"), held(COMPUTE, 0)) == [10]
 
 
+def of_size(name: str, count: str, prefix: str = "", special: str = "") -> MixLine:
+    """A line of instances of a type, or (``OWNED``) of those that the plan counted as owned."""
+    option = next(option for option, sizes in SIZES.items() if name in sizes)
+    address = f"{prefix}{CLOUD_OF[option]}/somewhere/{name}/{option}{special}"
+    return line(option, count, provider=Provider(CLOUD_OF[option]), instance_type=name, address=address)
+
+
+def there(name: str, count: int, **more: Any) -> Commitment:
+    option = next(option for option, sizes in SIZES.items() if name in sizes)
+    return held(option, count, **{"id": f"{name}-{count}", "instance_type": name, **more})
+
+
+GOOGLES_OWN = {"instance_type": "n2", "resources": CommittedResources(Decimal(8), Decimal(99))}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "holdings", "left"),
+    [
+        ([("m5.large", "10")], [there("m5.xlarge", 3)], [4]),
+        ([("m5.xlarge", "10")], [there("m5.large", 3)], [8]),  # half a machine is left to on demand
+        ([("m5.xlarge", "10")], [there("m5.large", 4), there("m5.metal", 0)], [8]),
+        ([("m5.8xlarge", "1")], [there("m5.large", 4)], [1]),  # and of three quarters the whole is bought
+        ([("m5.8xlarge", "1"), ("m5.large", "6")], [there("m5.large", 4)], [1, 2]),
+        ([("m5.8xlarge", "1"), ("m5.large", "6")], [there("m5.xlarge", 9)], [0, 4]),
+        ([("m5.metal", "2")], [there("m5.8xlarge", 3)], [1]),
+        ([("m5.large", "10")], [there("m5.xlarge", 3, special="/windows")], [10]),
+        ([("m5.large", "10", "", "/windows")], [there("m5.xlarge", 3, special="/windows")], [10]),
+        ([("g5.xlarge", "10")], [there("g5.2xlarge", 3), there("g5.xlarge", 1)], [9]),
+        ([("m5.large", "8", OWNED), ("m5.xlarge", "2")], [there("m5.xlarge", 4)], [2]),
+        ([("Standard_DS2_v2", "10")], [there("Standard_DS3_v2", 3)], [4]),
+        ([("Standard_DS5_v2", "2")], [there("Standard_DS2_v2", 8), there("Standard_DS3_v2", 3)], [0]),
+        ([("Standard_DS2_v2", "10")], [there("Standard_DS12_v2", 3)], [10]),
+        ([("Standard_DS3_v2", "4", OWNED), ("Standard_DS5_v2", "2")], [there("Standard_DS2_v2", 16)], [1]),
+        ([("n2-standard-8", "3")], [there("n2-standard-2", 4)], [2]),
+        ([("n2-standard-2", "9")], [there("n2-highmem-4", 3)], [3]),  # vCPUs for 6, and GiB for 12
+        ([("n2-standard-2", "9"), ("n2-highcpu-8", "1")], [there("n2-highcpu-8", 2)], [7, 1]),
+        ([("n2-standard-2", "9")], [there("n2-standard-2", 8, **GOOGLES_OWN)], [5]),
+        ([("n2-standard-2", "4", OWNED), ("n2-standard-8", "2")], [there("n2-standard-8", 1)], [2]),
+        ([("n2-standard-2", "4", OWNED), ("n2-standard-8", "2")], [there("n2-standard-8", 2)], [1]),
+    ],
+)  # fmt: skip
+def test_what_is_held_in_other_sizes_counts_by_what_sizes_share(
+    wanted: Sequence[Sequence[str]], holdings: Sequence[Commitment], left: list[Decimal]
+) -> None:
+    """What an account had in D4s was bought again in D2s, and what a plan counted as owned in D2s hid what it wanted in
+    D4s. Sizes of another system, of families that do not flex and of types without a size in the price book share
+    nothing."""
+    made = plan(*(of_size(*words) for words in wanted))
+    needs = still_to_buy(made, AccountHoldings(holdings, None, (), TYPES), AT)
+    assert [need.missing for need in needs] == left
+    assert all(need.held + need.missing == need.wanted.quantity for need in needs)
+
+
 def test_what_is_held_in_a_region_is_nothing_of_another() -> None:
     """What a plan of two regions had bought in the second was taken for that of the first, and bought again."""
     there = {"region": "eu-west-1", "address": f"{OWNED}aws/eu-west-1/m5.large/{RI}"}
     lines = (line(RI, "3", **there), line(RI, "10", region="eu-west-1"), line(RI, "10"), line(COMPUTE, "1"))
     made, scope = plan(*lines), Scope("aws", "1", "us-east-1")
-    needs = still_to_buy(made, [held(RI, 10), held(COMPUTE, 0)], AT, (), scope)
+    needs = still_to_buy(made, AccountHoldings([held(RI, 10), held(COMPUTE, 0)], scope), AT)
     assert [need.missing for need in needs] == [10, 0, 0]
 
 
@@ -205,7 +284,7 @@ def test_dollars_an_hour_are_used_up_likewise() -> None:
 def test_what_begins_later_is_not_covered_by_what_is_held_now() -> None:
     made = plan(line(RI, "10"), line(RI, "10", starts_hour=8760))
     assert missing(made, held(RI, 15)) == [0, 10]
-    assert still_to_buy(made, (), AT)[1].wanted.starts == AT + timedelta(hours=8760)
+    assert still_to_buy(made, AccountHoldings(()), AT)[1].wanted.starts == AT + timedelta(hours=8760)
 
 
 def test_what_is_queued_for_a_later_day_is_not_bought_again_and_covers_nothing_now() -> None:
@@ -224,11 +303,11 @@ def test_of_an_old_plan_what_is_over_is_not_bought_and_what_was_for_a_day_that_p
     days, old = 24, AT + timedelta(days=400)
     dates = [("10", 0), ("6", 365 * days), ("4", 380 * days), ("2", 730 * days)]
     made = plan(*(line(RI, count, starts_hour=hour) for count, hour in dates))
-    needs = still_to_buy(made, (), old)
+    needs = still_to_buy(made, AccountHoldings(()), old)
     assert [n.missing for n in needs] == [6, 4, 2]
     assert [begins_later(n.wanted, old) for n in needs] == [False, False, True]
     standing = held(RI, 7, starts=old - timedelta(days=9), ends=old + timedelta(days=300))
-    assert [n.missing for n in still_to_buy(made, (standing,), old)] == [0, 3, 2]
+    assert [n.missing for n in still_to_buy(made, AccountHoldings((standing,)), old)] == [0, 3, 2]
     basis = PurchaseBasis("l", Scope("aws", "1", "us-east-1"), "p", old, timedelta(days=1), 0)
     ordered = [order for _, order in orders(needs, basis)]
     assert [o.starts for o in ordered] == [None, None, AT + timedelta(days=730)]
@@ -241,8 +320,8 @@ def test_what_was_owned_when_an_old_plan_was_made_and_ended_since_takes_nothing_
     address = f"{OWNED}aws/us-east-1/m5.large/{RI}"
     made = plan(line(RI, "4", address=address, expires_hour=24), line(RI, "10"))
     bought = held(RI, 10)
-    assert [n.missing for n in still_to_buy(made, (bought,), AT)] == [4]
-    assert [n.missing for n in still_to_buy(made, (bought,), AT + timedelta(days=2))] == [0]
+    assert [n.missing for n in still_to_buy(made, AccountHoldings((bought,)), AT)] == [4]
+    assert [n.missing for n in still_to_buy(made, AccountHoldings((bought,)), AT + timedelta(days=2))] == [0]
 
 
 def test_what_the_plan_counted_as_owned_is_first_what_has_begun() -> None:
@@ -254,14 +333,14 @@ def test_what_the_plan_counted_as_owned_is_first_what_has_begun() -> None:
 
 
 def test_the_missing_part_costs_its_share() -> None:
-    need = still_to_buy(plan(line(RI, "10")), [held(RI, 4)], AT)[0]
+    need = still_to_buy(plan(line(RI, "10")), AccountHoldings([held(RI, 4)]), AT)[0]
     assert need.expected == 6 * 8760
 
 
 @pytest.mark.parametrize("count", ["2.5", "-1", "0", "1e9", "NaN"])
 def test_I8_a_plan_with_a_count_that_cannot_be_is_refused(count: str) -> None:
     with pytest.raises(InputError, match="cannot be bought"):
-        still_to_buy(plan(line(RI, count, total=Decimal(1))), (), AT)
+        still_to_buy(plan(line(RI, count, total=Decimal(1))), AccountHoldings(), AT)
 
 
 def test_what_ends_soon_and_what_the_plan_does_not_know_is_told() -> None:
@@ -298,7 +377,7 @@ def test_what_the_plan_knows_to_cover_nothing_is_no_stranger_to_it() -> None:
     useless = line(RI, "4", address=address, instance_type="c5.large", vcpus=none, memory_gib=none)
     made, there = plan(useless, line(RI, "10")), held(RI, 4, instance_type="c5.large")
     assert unplanned(made, [there], AT) == ()
-    assert [need.missing for need in still_to_buy(made, [there], AT)] == [10]
+    assert [need.missing for need in still_to_buy(made, AccountHoldings([there]), AT)] == [10]
 
 
 @pytest.mark.parametrize("hourly", ["100", "0.01", "1.3", "0.7"])
@@ -432,7 +511,7 @@ def test_a_purchase_plan_and_its_plan_tell_the_same_dollars_or_why_not() -> None
         line(RI, "2", starts_hour=4380),
         line(RI, "3", region="us-west-2"),
     )
-    here = [n for n in still_to_buy(made, [held(RI, 4)], AT) if n.wanted.region == "us-east-1"]
+    here = [n for n in still_to_buy(made, AccountHoldings([held(RI, 4)]), AT) if n.wanted.region == "us-east-1"]
     later = {"begins later": [n for n in here if n.wanted.starts is not None]}
     item = cast("Any", SimpleNamespace(amount=Decimal(6 * 8760 + 100)))
     found = reconciled(made, here, later, [item], AT)
@@ -446,7 +525,9 @@ def test_a_purchase_plan_and_its_plan_tell_the_same_dollars_or_why_not() -> None
     assert "+ $100.00 difference between quotes and plan prices = $52,660.00 to buy" in said
     alone = plan(line(RI, "10", monthly=Decimal(7300)))
     [agrees] = sentences(
-        reconciled(alone, still_to_buy(alone, [], AT), {}, [cast("Any", SimpleNamespace(amount=87600))], AT)
+        reconciled(
+            alone, still_to_buy(alone, AccountHoldings([]), AT), {}, [cast("Any", SimpleNamespace(amount=87600))], AT
+        )
     )
     assert agrees.startswith(
         "agrees with the plan, which commits $87,600.00 over the terms; the plan shows $7,300/month"

@@ -298,6 +298,25 @@ def test_flexible_commitments_take_28_and_46_percent_off(book: PriceBook) -> Non
     assert not [name for name in flexible if name.startswith(("e2-micro", "t2d-", "t2a-"))]
 
 
+def test_what_is_derived_from_a_price_moves_with_a_new_one() -> None:
+    """Windows on Google was cheaper than Linux after a refresh, which brings no licences, and a flexible commitment at
+    the old price took 70 % off."""
+    book = load_bundled(providers={Provider.GCP}, regions={"us-central1"}, families={"n2"})
+    usual = OfferKey(Provider.GCP, "us-central1", "n2-standard-4", PurchaseOption.ON_DEMAND)
+    windows = replace(usual, os="windows")
+    flexible = [replace(k, option=PurchaseOption.FLEXIBLE_COMMITTED_USE, term_years=1) for k in (usual, windows)]
+    twice = replace(book.offers[usual], hourly=2 * price(book, usual))
+    anew = book.merged(PriceBook({}, {usual: twice}))
+    licence = price(book, windows) - price(book, usual)
+    assert price(anew, windows) == twice.hourly + licence
+    flat = 2 * price(book, flexible[0])
+    assert [price(anew, key) for key in flexible] == [flat, flat + licence]
+    own = replace(twice, key=windows, hourly=Decimal(9))
+    assert price(book.merged(PriceBook({}, {usual: twice, windows: own})), windows) == own.hourly
+    untouched = replace(windows, instance_type="n2-standard-8")
+    assert price(anew, untouched) == price(book, untouched)
+
+
 def test_filters_leave_only_what_was_asked_for() -> None:
     book = load_bundled(providers=[Provider.AWS], regions=["eu-west-1"], families=["m6i"], systems=["linux"])
     assert {(k.provider, k.region, k.os) for k in book.offers} == {(Provider.AWS, "eu-west-1", "linux")}

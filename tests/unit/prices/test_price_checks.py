@@ -195,6 +195,9 @@ def test_two_rules_of_one_name_are_refused() -> None:
         (Provider.GCP, "e2-medium", "e2", "shared-core"), (Provider.GCP, "f1-micro", "f1", "shared-core"),
         (Provider.GCP, "e2-highcpu-4", "e2", "compute"), (Provider.AZURE, "Standard_B8ms", "Bms", "burstable"),
         (Provider.AZURE, "Standard_B4als_v2", "Balsv2", "burstable"),
+        (Provider.AZURE, "Standard_DS3_v2", "DSv2", "general"),
+        (Provider.AZURE, "Standard_DS13-2_v2", "DSv2-high-memory", "memory"),
+        (Provider.AZURE, "Standard_D13", "D-high-memory", "memory"),
     ],
 )  # fmt: skip
 def test_names_tell_family_category_and_cloud(provider: Provider, name: str, family: str, category: str) -> None:

@@ -10,6 +10,7 @@ from decimal import Decimal
 from functools import lru_cache
 from pathlib import Path
 
+from hcloud.catalog.book import LICENCE
 from hcloud.errors import InputError, Problem
 from hcloud.model.catalog import Origin, Payment, PurchaseOption
 from hcloud.units import parse_decimal
@@ -181,9 +182,6 @@ class Surcharges:
             if key in self.by_key:
                 return self.by_key[key]
         return None
-
-
-LICENCE = "Linux price plus the list price of the licence"
 
 
 def read_surcharges(tables: PriceTables, name: str, columns: Sequence[str], derived: str = LICENCE) -> Surcharges:

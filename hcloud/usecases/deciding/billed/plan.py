@@ -192,7 +192,8 @@ def _kind_plan(basis: BillBasis, use: KindUse, now: datetime, beside: Beside) ->
         recent = format_span(basis.found.recent_hours * SECONDS_PER_HOUR)
         return replace(made, why_not=f"none ran in the last {recent} of the bill"), None
     if market_key(use.kind) not in basis.priced:
-        return replace(made, why_not=f"the price book has no prices of {_described(use.kind)}"), None
+        why = f"the price book has no prices of {_described(use.kind)}; 'hcloud pricing import' adds them"
+        return replace(made, why_not=why), None
     try:
         decided = _planned(basis, use, now, beside)
     except (EvidenceError, UsageError) as error:
