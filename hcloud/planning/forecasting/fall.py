@@ -99,7 +99,8 @@ class DemandEnd:
 def end_of(cores: Floats, per_day: int) -> DemandEnd | None:
     """The last whole week of a demand, in so many steps a day, beside the same one a year before, else its first one,
     or, where there is one alone, its last day beside the same one a week before, and of less its last day beside its
-    first: neither a season nor a weekend is a change."""
+    first: neither a season nor a weekend is a change. None, too, where fewer than two days of three changed so: then
+    large jobs came or went by chance."""
     week = WEEK // DAY * per_day
     weeks, part, length, than, begin = len(cores) // week, "day", per_day, "the first", 0
     if weeks > WEEKS_OF_YEAR:
@@ -110,6 +111,9 @@ def end_of(cores: Floats, per_day: int) -> DemandEnd | None:
     elif len(cores) >= week + per_day:
         than, begin = "the same day a week before", len(cores) - week - per_day
     elif len(cores) < 2 * per_day:
+        return None
+    change = (cores[-length:] - cores[begin:][:length]).reshape(-1, per_day).sum(axis=1)
+    if change.any() and np.sign(change * change.sum()).mean() < MOST_DAYS:
         return None
     first, last = float(cores[begin:][:length].mean()), float(cores[-length:].mean())
     return DemandEnd(part, last / first if first else inf if last else 1.0, than)

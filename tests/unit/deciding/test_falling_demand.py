@@ -176,6 +176,17 @@ def test_a_weekend_is_no_fall() -> None:
     assert (ended.part, ended.share) == ("week", 0.5)
 
 
+def test_two_days_of_a_large_job_are_no_rise_and_no_fall_of_the_end() -> None:
+    """A steady service beside one job of the first week was said to fall to 36 %."""
+    cores = np.full(28, 12.0)
+    cores[3:5] += 96
+    assert ends_lower(cores, 1) is None
+    assert end_of(cores[::-1], 1) is None
+    cores[:5] += 96
+    assert ends_lower(cores, 1) is not None
+    assert end_of(cores[::-1], 1) is not None
+
+
 def test_a_season_is_no_rise_and_no_fall_of_the_end() -> None:
     """Two years from one winter to the next summer were said to rise fourfold, and from summer to winter to fall."""
     weeks = [40.0 if week % 52 < 26 else 160.0 for week in range(78 + 52)]
