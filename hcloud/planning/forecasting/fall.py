@@ -71,7 +71,8 @@ def _of_weeks(cores: Floats, per_day: int, below: float) -> DemandFall | None:
     if not means[-1] < below * min([means.mean(), *means[-1 - WEEKS_OF_YEAR : -WEEKS_OF_YEAR]]):
         return None
     weeks = _since(means, below)
-    if weeks == count or np.sign(below * days[:-weeks, None] - days[-weeks:]).mean() < MOST_DAYS:
+    fell = np.sign(below * days[:-weeks, None] - days[-weeks:])  # 0 where nothing ran on either day
+    if weeks == count or fell.sum() < MOST_DAYS * np.count_nonzero(fell):
         return None
     share = float(means[-weeks:].mean() / means[:-weeks].mean())
     return DemandFall(weeks * WEEK, share, f"the mean of the {counted(count - weeks, 'week')} before")
@@ -112,10 +113,11 @@ def end_of(cores: Floats, per_day: int) -> DemandEnd | None:
         than, begin = "the same day a week before", len(cores) - week - per_day
     elif len(cores) < 2 * per_day:
         return None
-    change = (cores[-length:] - cores[begin:][:length]).reshape(-1, per_day).sum(axis=1)
-    if change.any() and np.sign(change * change.sum()).mean() < MOST_DAYS:
+    before, since = (some.reshape(-1, per_day).mean(axis=1) for some in (cores[begin:][:length], cores[-length:]))
+    change, ran = since - before, np.count_nonzero(since + before)
+    if change.any() and np.sign(change * change.sum()).sum() < MOST_DAYS * ran:
         return None
-    first, last = float(cores[begin:][:length].mean()), float(cores[-length:].mean())
+    first, last = float(before.mean()), float(since.mean())
     return DemandEnd(part, last / first if first else inf if last else 1.0, than)
 
 

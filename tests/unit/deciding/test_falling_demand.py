@@ -121,6 +121,18 @@ def test_large_jobs_that_come_by_chance_are_seldom_taken_for_a_level() -> None:
     assert found[0.1] == 100
 
 
+def test_what_ran_on_mondays_alone_falls_by_its_mondays() -> None:
+    """Days on which nothing ever ran say neither that demand fell nor that it did not."""
+    days = ([200.0] + [0.0] * 6) * 6
+    for share in (0.0, 0.25):
+        cores = np.array(days + [share * level for level in days[:21]])
+        fall = fall_of(Demand(0.0, 86_400, cores, cores, 0 * cores, Provenance("made", "csv", "0" * 64, 1)), 0.7)
+        assert fall == DemandFall(3 * WEEK, share, "the mean of the 6 weeks before")
+        ended = ends_lower(cores, 1)
+        assert ended is not None
+        assert ended.share == share
+
+
 def test_what_ran_on_weekdays_alone_falls_by_its_weekdays() -> None:
     for weekend in (0.0, 2.0):
         hours = np.repeat(([10.0] * 5 + [weekend] * 2) * 4 + ([1.0] * 5 + [weekend] * 2) * 2, 24)
