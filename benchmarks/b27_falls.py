@@ -6,7 +6,8 @@ histories that end on any day and fell by them), what the reserve that was right
 all on demand, and how often the part since was the better ground. Traces: those of B13, and random sums of two, five
 and ten machines of Bitbrains. The reserve is the level that the history exceeds for as long as a plan of one year
 breaks even at; its price is that share of the price on demand. No price book and no planner of ours takes part but the
-rule itself.
+rule itself. ``--drawn`` needs no traces: of drawn jobs with heavy tails, which come as often in all weeks, and of the
+same whose demand fell in truth, how many are told to have fallen, and what that costs.
 """
 
 from __future__ import annotations
@@ -43,6 +44,9 @@ HISTORIES = (2 * WEEK, 3 * WEEK)
 AFTERWARDS = (72, 7 * WEEK)
 """The least and the most hours that a reserve is judged by."""
 SUMS, DRAWS = (2, 5, 10), 300
+JOBS = {"heavy-tailed": (0.5, 1.3, 1.5), "many": (5.0, 1.5, 1.5), "rare giants": (1 / 72, 3.0, 0.3)}
+"""Jobs an hour, and the tails (Pareto) of their hours and vCPUs."""
+DRAWN_WEEKS, FALLS, LEFT = (2, 4, 8, 13, 26), 60, (1.0, 0.1, 0.3, 0.5)
 Fallen = tuple[float, float]
 
 
@@ -50,7 +54,11 @@ def main() -> None:
     """Print a line a threshold and kind of trace."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--traces", type=Path, default=Path("../shared/data/workloads"))
+    parser.add_argument("--drawn", action="store_true")
     asked = parser.parse_args()
+    if asked.drawn:
+        _print_drawn()
+        return
     if not asked.traces.is_dir():
         print(f"no traces in {asked.traces}: nothing is measured")
         return
@@ -68,6 +76,34 @@ def main() -> None:
                 f"shrunk {threshold:g} | {by} | {kind} | fell {len(fallen)} of {len(all_of)}"
                 f" | whole {whole:.2f} | since {since:.2f} | since is better in {better:.0%}"
             )
+
+
+def _print_drawn() -> None:
+    """A line a kind of jobs and what is left of their demand in the last weeks."""
+    for kind, (rate, longer, larger) in JOBS.items():
+        for left in LEFT:
+            found = []
+            for weeks in DRAWN_WEEKS:
+                for seed in range(FALLS):
+                    chance = np.random.default_rng((seed, weeks))
+                    hourly = _drawn(chance, weeks + 7, (rate, longer, larger))
+                    hourly[(weeks - int(chance.integers(1, max(weeks // 2, 1) + 1))) * WEEK :] *= left
+                    seen, came = hourly[: weeks * WEEK], hourly[weeks * WEEK :]
+                    origin = Provenance("drawn", "test", "0" * 64, len(seen))
+                    fall = fall_of(Demand(0.0, SECONDS_PER_HOUR, seen, seen, 0 * seen, origin), 0.7, missing=NEVER)
+                    found.append((fall is not None, _cost(seen, came), _cost(_since(seen, fall), came)))
+            told, whole, ruled = np.mean(found, axis=0)
+            print(f"{kind} | {left:.0%} left | told {told:.1%} | whole {whole:.3f} | by the rule {ruled:.3f}")
+
+
+def _drawn(chance: np.random.Generator, weeks: int, jobs: tuple[float, float, float]) -> Floats:
+    """Hourly vCPUs of jobs that come as often in all weeks, after eight that fill up."""
+    (rate, longer, larger), hours = jobs, (weeks + 8) * WEEK
+    begins = chance.uniform(0, hours, chance.poisson(hours * rate)).astype(int)
+    ends = begins + np.minimum(1 + chance.pareto(longer, len(begins)), 30 * DAY).astype(int)
+    vcpus = np.minimum(2 * (1 + chance.pareto(larger, len(begins))), 512)
+    changes = np.bincount(begins, vcpus, hours + 31 * DAY) - np.bincount(ends, vcpus, hours + 31 * DAY)
+    return np.maximum(np.cumsum(changes)[8 * WEEK : hours], 0.0)
 
 
 def _series(folder: Path) -> Iterator[tuple[str, Floats]]:

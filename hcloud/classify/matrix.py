@@ -58,7 +58,8 @@ class Matrix:
 
     def __post_init__(self) -> None:
         if self.values.shape != (len(self.apps), len(self.columns)) or self.rising.shape != (len(self.apps),):
-            raise ValueError(f"{self.aspect}: {self.values.shape} values for {len(self.apps)} apps")
+            lengths = f"rows and columns {self.values.shape}, rising {len(self.rising)}"
+            raise ValueError(f"{self.aspect}: {lengths} values for {len(self.apps)} apps, {len(self.columns)} columns")
         if not self.aspect.is_interference and self.columns and self.reference not in self.columns:
             raise ValueError(f"{self.aspect}: the reference {self.reference!r} is not a column")
         for row, column in np.argwhere(~(legal(self.aspect, self.values) | np.isnan(self.values))):

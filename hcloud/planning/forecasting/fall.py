@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 DAYS_OF_WEEK, LEAST_DAYS = WEEK // DAY, 3  # ours: fewer days are chance
 WEEKS_OF_YEAR = YEAR // WEEK
+MOST_DAYS = 1 / 3  # ours: two of three that fell, by how much more they are than the others, in shares of all
 YEAR_BEFORE = "the same week a year before"
 WORTH_A_WARNING = 1.5  # ours: how many times what it needs at last a demand needed at first
 
@@ -60,18 +61,18 @@ def _within_a_week(days: Floats, below: float, missing: float) -> DemandFall | N
 def _of_weeks(cores: Floats, per_day: int, below: float) -> DemandFall | None:
     """The longest run of weeks at the end whose last one is not below that part of their mean, without those of them
     from before a fall that all weeks since are below that part of; where the last week is below it of the mean of all
-    weeks and of the same week a year before, if there is one, and it does not take the busiest day before for that."""
-    week = DAYS_OF_WEEK * per_day
-    count = len(cores) // week
+    weeks and of the same week a year before, if there is one, and most days are below it of the same weekdays before:
+    a mean falls after a few large jobs, too."""
+    count = len(cores) // (DAYS_OF_WEEK * per_day)
     if count < 2:
         return None
-    cores = cores[len(cores) - count * week :]
-    means = cores.reshape(count, week).mean(axis=1)
-    if count > WEEKS_OF_YEAR and means[-1] >= below * means[-1 - WEEKS_OF_YEAR]:
+    days = cores[-count * DAYS_OF_WEEK * per_day :].reshape(count, DAYS_OF_WEEK, per_day).mean(axis=2)
+    means = days.mean(axis=1)
+    if not means[-1] < below * min([means.mean(), *means[-1 - WEEKS_OF_YEAR : -WEEKS_OF_YEAR]]):
         return None
     weeks = _since(means, below)
-    earlier, since = cores[: len(cores) - weeks * week], cores[len(cores) - weeks * week :]
-    if weeks == count or not means[-1] < below * np.concatenate((_without_a_day(earlier, per_day), since)).mean():
+    fell = np.sign(below * days[:-weeks, None] - days[-weeks:])  # 0 where nothing ran on either day
+    if weeks == count or fell.sum() < MOST_DAYS * np.count_nonzero(fell):
         return None
     share = float(means[-weeks:].mean() / means[:-weeks].mean())
     return DemandFall(weeks * WEEK, share, f"the mean of the {counted(count - weeks, 'week')} before")
@@ -87,13 +88,6 @@ def _since(means: Floats, below: float) -> int:
     return weeks if weeks == len(means) else weeks - next(fell, 0)
 
 
-def _without_a_day(cores: Floats, per_day: int) -> Floats:
-    """The steps without the busiest day, wherever it begins: one large job is no level."""
-    upto = np.concatenate(([0.0], np.cumsum(cores)))
-    begin = int(np.argmax(upto[per_day:] - upto[:-per_day]))
-    return np.delete(cores, slice(begin, begin + per_day))
-
-
 @dataclass(frozen=True, slots=True)
 class DemandEnd:
     """That the last ``part`` of a demand has a ``share`` (below or above 1) of what it is compared with (``than``)."""
@@ -106,7 +100,8 @@ class DemandEnd:
 def end_of(cores: Floats, per_day: int) -> DemandEnd | None:
     """The last whole week of a demand, in so many steps a day, beside the same one a year before, else its first one,
     or, where there is one alone, its last day beside the same one a week before, and of less its last day beside its
-    first: neither a season nor a weekend is a change."""
+    first: neither a season nor a weekend is a change. None, too, where fewer than two days of three changed so: then
+    large jobs came or went by chance."""
     week = WEEK // DAY * per_day
     weeks, part, length, than, begin = len(cores) // week, "day", per_day, "the first", 0
     if weeks > WEEKS_OF_YEAR:
@@ -118,7 +113,11 @@ def end_of(cores: Floats, per_day: int) -> DemandEnd | None:
         than, begin = "the same day a week before", len(cores) - week - per_day
     elif len(cores) < 2 * per_day:
         return None
-    first, last = float(cores[begin:][:length].mean()), float(cores[-length:].mean())
+    before, since = (some.reshape(-1, per_day).mean(axis=1) for some in (cores[begin:][:length], cores[-length:]))
+    change, ran = since - before, np.count_nonzero(since + before)
+    if change.any() and np.sign(change * change.sum()).sum() < MOST_DAYS * ran:
+        return None
+    first, last = float(before.mean()), float(since.mean())
     return DemandEnd(part, last / first if first else inf if last else 1.0, than)
 
 

@@ -45,14 +45,12 @@ class GroupQuality:
 
 
 @dataclass(frozen=True, slots=True)
-class CapacityUse:
-    """What was asked for and held over a run: mean and peak vCPUs of jobs from their arrival for as long as their work
-    takes alone, without waits, by steps, within a window; and the share of the reserve's vCPUs in use, None without a
-    reserve."""
+class AskedCapacity:
+    """What was asked for over a run: mean and peak vCPUs of jobs from their arrival for as long as their work takes
+    alone, without waits, by steps, within a window."""
 
     mean_cores: float
     peak_cores: float
-    utilisation: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,15 +113,13 @@ def _quantile(values: Sequence[float], level: float) -> float | None:
 
 def span_of(
     journeys: Sequence[Journey],
-    pool_cores: int,
     ends: float,
     step_seconds: int,
     window: tuple[float, float] | None = None,
-) -> CapacityUse:
-    """Demand and use of the reserve (``pool_cores`` in thousandths of a vCPU) of a run that was told until ``ends``:
-    within a window of seconds, else demand up to the last arrival and use up to the end."""
+) -> AskedCapacity:
+    """Demand of a run that was told until ``ends``, within a window of seconds, else up to the last arrival."""
     if not journeys:
-        return CapacityUse(0.0, 0.0, None)
+        return AskedCapacity(0.0, 0.0)
     first, last = journeys[0].arrived, max(j.arrived for j in journeys)
     start, until = window or (first, max(last, first + 1.0))
     edges = np.linspace(start, until, max(math.ceil((until - start) / step_seconds - _PART), 1) + 1)
@@ -131,12 +127,4 @@ def span_of(
     for j in journeys:
         end = ends if j.ended is None else j.arrived + j.needed
         held += j.ask / 1000 * np.clip(np.minimum(edges[1:], end) - np.maximum(edges[:-1], j.arrived), 0.0, None)
-    since, to = window or (first, ends)
-    stays = [(s.ask, max(s.start, since), min(s.end or ends, to)) for j in journeys for s in j.stays if s.own]
-    used = sum(ask * max(end - begun, 0.0) for ask, begun, end in stays)
-    capacity = pool_cores * (to - since)
-    return CapacityUse(
-        float(held.sum() / (until - start)),
-        float((held / np.diff(edges)).max()),
-        used / capacity if capacity else None,
-    )
+    return AskedCapacity(float(held.sum() / (until - start)), float((held / np.diff(edges)).max()))

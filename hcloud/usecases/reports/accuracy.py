@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from functools import partial
+from itertools import takewhile
 from pathlib import Path
 from statistics import fmean
 
@@ -22,7 +22,7 @@ from hcloud.model.workload import Window, WindowRule
 from hcloud.planning.reports.accuracy import Accuracy, ComparedFigure, effects, items_of
 from hcloud.planning.reports.journeys import Journey, JourneyBuilder, journeys_of
 from hcloud.planning.reports.of_plan import WHOLE
-from hcloud.planning.reports.quality import CapacityUse, GroupQuality, quality_of, span_of
+from hcloud.planning.reports.quality import AskedCapacity, GroupQuality, quality_of, span_of
 from hcloud.planning.reports.report import Report
 from hcloud.planning.reports.savings import coverage
 from hcloud.policy.codes import SCALE
@@ -105,6 +105,23 @@ def _arrivals(journal: JournalContents, kernels: Kernels) -> Iterator[tuple[Arri
             yield event, seen[0], made
 
 
+def in_use_of(journal: JournalContents, window: tuple[float, float] | None) -> float | None:
+    """The share of the reserve's vCPUs in use, within a window or up to the last line, None without a reserve. The
+    controller is asked: a journal does not say how much more a job got."""
+    events = journal.events
+    if not journal.setup.reserved_cores or not events:
+        return None
+    session = ControlSession(journal.setup, kernels(len(events)))
+    first = events[0].at if journal.setup.start is None else journal.setup.start
+    since, until = window or (first, max(line.at for line in journal.lines))
+    now, used = since, 0.0
+    for event in takewhile(lambda e: e.at < until, events):
+        used += session.tables.utilisation() * max(event.at - now, 0.0)
+        now = max(now, event.at)
+        session.handle(event)
+    return (used + session.tables.utilisation() * (until - now)) / (until - since) if until > since else None
+
+
 def _add(pairs: _Pairs, expected: float, arrival: Arrival, journey: Journey) -> None:
     """Only where there was an estimate, and where the job has begun."""
     if journey.began is not None and math.isfinite(expected):
@@ -136,7 +153,8 @@ class _Ran:
     """What a journal says of its jobs."""
 
     quality: GroupQuality
-    span: CapacityUse
+    span: AskedCapacity
+    in_use: float | None
 
 
 def accuracy_of_journal(plan_file: Path, journal: Path, asked: ReportRequest) -> Accuracy:
@@ -151,13 +169,14 @@ def accuracy_of_journal(plan_file: Path, journal: Path, asked: ReportRequest) ->
     # what is dated, as live work, is no simulation of the plan's trace: it counts as a whole
     counted = None if is_dated(told.setup, told.entries) else plan.workload.window
     window = None if counted is None else _in_seconds_of(journeys, counted, told.setup.window)
-    span_in = partial(span_of, journeys, told.setup.reserved_cores, follower.last, step)
-    demand = span_in(None if window is None or counted is None else _steps_of(plan, counted, window))
+    steps = None if window is None or counted is None else _steps_of(plan, counted, window)
+    span = span_of(journeys, follower.last, step, steps)
     if window is not None and counted is not None and _is_all(counted, window, told.setup.window, journeys):
         window = None  # its simulation counted what ran on, too
-    span = replace(demand, utilisation=span_in(window).utilisation)
+    with refusing_impossible(journal):
+        ran = _Ran(quality_of("all jobs", journeys), span, in_use_of(told, window))
     actual = report_of_journal(journal, asked, _place(plan, plan_file), window)
-    found = _accuracy((plan, plan_file), actual, asked, _Ran(quality_of("all jobs", journeys), span))
+    found = _accuracy((plan, plan_file), actual, asked, ran)
     if told.live is None:
         return found
     own = estimates_of(told, kernels(len(told.events)))
@@ -295,7 +314,7 @@ def _of_run(plan: Plan, ran: _Ran | None) -> Iterator[ComparedFigure]:
     point = plan.operation.chosen if plan.operation is not None else None
     if ran is None:
         return
-    yield _band("reserve in use", "share", point.utilisation if point else None, ran.span.utilisation)
+    yield _band("reserve in use", "share", point.utilisation if point else None, ran.in_use)
     yield _band("jobs that kept QoS", "share", point.kept_qos if point else None, ran.quality.kept)
     yield _band("wait p95", "s", point.wait_p95 if point else None, ran.quality.wait_p95)
     work = plan.workload

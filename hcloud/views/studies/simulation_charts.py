@@ -59,7 +59,8 @@ def _groups(comparison: StrategyComparison) -> Iterator[PanelGroup]:
         _boxes(every, "services: tail latency", "times isolation", lambda m: m.service.tail, 1.0),
         _front(every),
     ]
-    yield PanelGroup(quality, shared=False, kinds=colours)
+    known = [panel for panel in quality if not all(math.isnan(mark.values[0]) for mark in panel.marks)]
+    yield PanelGroup(known, shared=False, kinds=colours)
     yield PanelGroup([_costs(every), _durations(every), _kept(every)], shared=False, kinds={**colours, **_PAID})
     many = max(len(every), 2)
     yield PanelGroup([_allocation(c) for c in every], columns=many, height=_LOW)

@@ -109,6 +109,8 @@ def test_a_picture_over_how_long_jobs_are(tmp_path: Path) -> None:
         told = written_in(picture)
         assert ("under 1 s" in told and "10 s and more" in told) is expected
         assert "jobs that kept 95%" in told
+        assert "batch jobs: performance" in told
+        assert "services" not in told, "an empty field says nothing"
 
 
 def test_simulate_and_compare_find_the_same_reserve_for_a_quality(

@@ -179,6 +179,7 @@ def test_a_comparison_is_drawn(tmp_path: Path, suffix: str) -> None:
     jobs = write_jobs(tmp_path / "jobs.csv")
     assert run("compare", str(jobs), "--seeds", "1", "-s", "SR,HM", "--picture", str(target)) == 0
     assert target.stat().st_size > 10_000
+    assert suffix == "png" or "services: tail latency" in target.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("seeds", ["1", "2"])

@@ -40,7 +40,8 @@ def of_weeks(levels: list[int], more: int = 0) -> Demand:
         ([20, 20, 5, 5], (2, 2, 0.25)),
         ([20, 16, 12, 8, 4], (1, 4, 4 / 14)),
         ([20, 20, 20, 0], (1, 3, 0.0)),
-        ([4, 30, 5, 5, 5], (3, 2, 5 / 17)),
+        ([4, 30, 5, 5, 5], None),
+        ([20, 30, 5, 5, 5], (3, 2, 0.2)),
         ([80] * 9 + [32] * 3, (3, 9, 0.4)),
         ([80, 80, 80, 56, 32, 32, 32], (3, 4, 32 / 74)),
         ([80, 80, 80, 70, 32, 32, 32, 32, 32], (5, 4, 32 / 77.5)),
@@ -72,8 +73,8 @@ def test_a_low_season_that_was_there_a_year_before_is_no_fall(levels: list[int],
 def test_what_is_left_has_not_fallen_and_what_is_left_out_was_more(levels: list[int]) -> None:
     fall = fall_of(of_weeks(levels), 0.7)
     if fall is None:
-        days = sorted(level for level in levels[:-1] for _ in range(7))[:-1]  # the busiest day is chance
-        assert len(levels) == 1 or levels[-1] >= 0.7 * np.mean(days + levels[-1:] * 7) - 1e-9
+        clear = any(max(levels[at:]) < 0.7 * min(levels[:at]) for at in range(1, len(levels)))
+        assert not clear or levels[-1] >= 0.7 * np.mean(levels) - 1e-9
         return
     weeks = fall.seconds // WEEK
     since, before = levels[-weeks:], levels[:-weeks]
@@ -92,7 +93,52 @@ def test_one_large_job_is_no_level(hour: int) -> None:
     made = Demand(0.0, 3600, hours, 4 * hours, 0 * hours, Provenance("made", "csv", "0" * 64, 1))
     assert fall_of(made, 0.7) is None
     hours[5 * 24 : 8 * 24] += 40
-    assert fall_of(made, 0.7) is not None, "on more days it is a level"
+    assert fall_of(made, 0.7) is None, "nor are three busy days of a month"
+    hours[: 12 * 24] += 40
+    assert fall_of(made, 0.7) is not None, "on most days it is a level"
+
+
+def drawn_jobs(seed: int, weeks: int) -> Any:
+    """Hourly vCPUs of jobs whose durations and vCPUs have heavy tails, and come as often in all weeks."""
+    chance, hours = np.random.default_rng(seed), 168 * (weeks + 4)
+    begins = chance.uniform(0, hours, chance.poisson(hours / 2)).astype(int)
+    ends = begins + np.minimum(1 + chance.pareto(1.3, len(begins)), 720).astype(int)
+    vcpus = 2 * (1 + chance.pareto(1.5, len(begins)))
+    changes = np.bincount(begins, vcpus, hours + 721) - np.bincount(ends, vcpus, hours + 721)
+    return np.cumsum(changes)[hours - 168 * weeks : hours]
+
+
+def test_large_jobs_that_come_by_chance_are_seldom_taken_for_a_level() -> None:
+    """15 of these were planned from their last weeks alone; where nine of ten vCPUs go, that is still found."""
+    found = {1.0: 0, 0.1: 0}
+    for seed in range(100):
+        hours = drawn_jobs(seed, 8)
+        for part in found:
+            hours[-2 * 168 :] *= part
+            made = Demand(0.0, 3600, hours, hours, 0 * hours, Provenance("made", "csv", "0" * 64, 1))
+            found[part] += fall_of(made, 0.7, missing=7) is not None
+    assert found[1.0] <= 8
+    assert found[0.1] == 100
+
+
+def test_what_ran_on_mondays_alone_falls_by_its_mondays() -> None:
+    """Days on which nothing ever ran say neither that demand fell nor that it did not."""
+    days = ([200.0] + [0.0] * 6) * 6
+    for share in (0.0, 0.25):
+        cores = np.array(days + [share * level for level in days[:21]])
+        fall = fall_of(Demand(0.0, 86_400, cores, cores, 0 * cores, Provenance("made", "csv", "0" * 64, 1)), 0.7)
+        assert fall == DemandFall(3 * WEEK, share, "the mean of the 6 weeks before")
+        ended = ends_lower(cores, 1)
+        assert ended is not None
+        assert ended.share == share
+
+
+def test_what_ran_on_weekdays_alone_falls_by_its_weekdays() -> None:
+    for weekend in (0.0, 2.0):
+        hours = np.repeat(([10.0] * 5 + [weekend] * 2) * 4 + ([1.0] * 5 + [weekend] * 2) * 2, 24)
+        fall = fall_of(Demand(0.0, 3600, hours, hours, 0 * hours, Provenance("made", "csv", "0" * 64, 1)), 0.7)
+        assert fall is not None
+        assert fall.seconds == 2 * WEEK
 
 
 WORKWEEK = [10.0] * 5 + [2.0] * 2
@@ -140,6 +186,17 @@ def test_a_weekend_is_no_fall() -> None:
     ended = ends_lower(np.array(week + [0.5 * level for level in week]), 1)
     assert ended is not None
     assert (ended.part, ended.share) == ("week", 0.5)
+
+
+def test_two_days_of_a_large_job_are_no_rise_and_no_fall_of_the_end() -> None:
+    """A steady service beside one job of the first week was said to fall to 36 %."""
+    cores = np.full(28, 12.0)
+    cores[3:5] += 96
+    assert ends_lower(cores, 1) is None
+    assert end_of(cores[::-1], 1) is None
+    cores[:5] += 96
+    assert ends_lower(cores, 1) is not None
+    assert end_of(cores[::-1], 1) is not None
 
 
 def test_a_season_is_no_rise_and_no_fall_of_the_end() -> None:

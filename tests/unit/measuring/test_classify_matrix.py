@@ -63,7 +63,7 @@ def test_shapes_and_names_must_fit() -> None:
         matrix_of([profile_of("a", Aspect.TYPES, {"x": 2.0})] * 2, Aspect.TYPES)
     with pytest.raises(ValueError, match="not a column"):
         replace(made, reference="z")
-    with pytest.raises(ValueError, match="values for 1 apps"):
+    with pytest.raises(ValueError, match=r"rows and columns \(2, 1\), rising 1 values for 1 apps, 1 columns"):
         replace(made, values=np.ones((2, 1)))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -15,6 +16,8 @@ from hcloud.planning.reports.quality import qualities, quality_of, span_of
 from hcloud.readers.strategies import load_strategy
 from hcloud.sim.outcomes.measure import measure
 from hcloud.sim.run import RunOutcome, run
+from hcloud.store.journals.journal import JournalContents
+from hcloud.usecases.reports.accuracy import in_use_of
 from hcloud.usecases.studies.journal import journal_entries, setup_of_run
 
 POOLS = {"SR": 6, "OdM": 0, "HM": 2}
@@ -58,11 +61,14 @@ def test_a_journal_tells_what_the_simulator_measured(name: str) -> None:
 @pytest.mark.parametrize("name", ["SR", "HM"])
 def test_the_use_of_the_reserve_is_that_of_the_simulator(name: str) -> None:
     made = outcome(name)
-    follower = followed(made)
     setup = setup_of_run(made)
-    journeys = tuple(follower.journeys.values())
-    span = span_of(journeys, setup.pool * setup.large.cores, follower.last, 60)
-    assert span.utilisation == pytest.approx(measure(made).use.utilisation, rel=0.05)
+    told = JournalContents(setup, tuple(journal_entries(made, setup)), 0, torn=False)
+    measured = measure(made).use
+    assert measured.enlargements > 0, "who is given more holds more than it asked for"
+    assert in_use_of(told, None) == pytest.approx(measured.utilisation, rel=1e-9)
+    window = 1000.0, 4000.0
+    windowed = measure(run(replace(made.setting, window=window), made.tasks)).use
+    assert in_use_of(told, window) == pytest.approx(windowed.utilisation, rel=1e-9)
 
 
 @pytest.mark.slow
@@ -128,16 +134,15 @@ def test_groups_are_all_then_kinds_then_applications_and_add_up() -> None:
 
 
 def test_demand_and_use_are_integrals_over_the_arrivals() -> None:
-    span = span_of(journeys_of(run_of_three()), 4000, 100.0, 50)
+    span = span_of(journeys_of(run_of_three()), 100.0, 50)
     # 2 vCPUs of web/a for the 80 s that it ran, 2 of etl/b for the work of 50 s at 0.75, 99 of etl/c (never over) for
     # 98 s, over 100 s: waits and what neighbours cost were demand
     assert span.mean_cores == pytest.approx((160 + 75 + 99 * 98) / 100)
-    assert span.utilisation == pytest.approx(2000 * (9 + 31) / (4000 * 100))
 
 
 def test_no_job_is_no_quality() -> None:
     assert journeys_of([]) == ()
     empty = quality_of("none", [])
     assert (empty.jobs, empty.kept, empty.p5, empty.wait_p95) == (0, None, None, None)
-    assert span_of([], 0, 0.0, 60).utilisation is None
+    assert span_of([], 0.0, 60).peak_cores == 0.0
     assert Journey("a", SERVICE, 1, 0.0, began=0.0, ended=0.0, performance=1.0).reached == 1.0
