@@ -8,6 +8,7 @@ from decimal import Decimal
 from functools import singledispatchmethod
 
 from hcloud.control.operating.harvested import HarvestLedger
+from hcloud.control.operating.job_ids import JobIds
 from hcloud.control.operating.records import FoldImage, JobRecord, MachinePhase, MachineRecord, cost_of, rental_of
 from hcloud.control.operating.results import Results
 from hcloud.model.catalog import PurchaseOption
@@ -51,7 +52,7 @@ class Fold:
         self.machines: dict[int, MachineRecord] = {}
         self.jobs: dict[str, JobRecord] = {}
         self.active: dict[str, JobRecord] = {}
-        self.known: set[str] = set()
+        self.known = JobIds()
         self.standing: dict[int, MachineRecord] = {}
         self.queue: dict[str, None] = {}
         self.decisions: list[Decision] = []
@@ -81,7 +82,7 @@ class Fold:
             self._needed(),
             [replace(job, decision=finite(job.decision)) for job in self.active.values()],
             list(self.queue),
-            sorted(self.known),
+            self.known.image(),
             dict(self.results.counted),
             [(*what, until) for what, until in self.shut.items()],
             [told for d in self.decisions if (told := finite(d)) is not None],
@@ -118,7 +119,7 @@ class Fold:
         made.machines = {m.instance: replace(m, jobs=dict(m.jobs)) for m in image.machines}
         made.standing = {n: m for n, m in made.machines.items() if m.phase is not MachinePhase.GONE}
         made.jobs = {job.order.id: replace(job) for job in image.jobs}
-        made.active, made.known = dict(made.jobs), set(image.known)
+        made.active, made.known = dict(made.jobs), image.known.image()
         made.queue = dict.fromkeys(image.queue)
         made.shut = {(name, option): until for name, option, until in image.shut}
         made.results, made.decisions = Results(image.counted, image.parts), list(image.decisions)

@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from hcloud.catalog.quote import billed_seconds
 from hcloud.control.operating.harvested import HarvestLedger
+from hcloud.control.operating.job_ids import JobIds
 from hcloud.model.catalog import BillingRule, PurchaseOption
 from hcloud.model.report import MachineRental
 from hcloud.model.running.decision import Decision, DecisionAction
@@ -198,7 +199,7 @@ class FoldImage:
     machines: list[MachineRecord]
     jobs: list[JobRecord]
     queue: list[str]
-    known: list[str]
+    known: JobIds
     counted: dict[str, int]
     shut: list[tuple[str, PurchaseOption, float]]
     decisions: list[Decision]
