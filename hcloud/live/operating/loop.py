@@ -120,6 +120,11 @@ class OperatingLoop:
         told, self.harvester.told = self.harvester.told, []
         return told
 
+    def forget_told(self) -> None:
+        """Let go of what a screen shows as it is now, and nobody takes: of a month it would be all decisions."""
+        self.desk.made, self.desk.failed, self.desk.advice = [], [], []
+        self.told_of_idle_capacity()
+
     def step(self) -> bool:
         """Observe, decide, note and act once; whether anything is left to do."""
         desk, now = self.desk, self.desk.now()

@@ -1,16 +1,24 @@
-"""Ids of jobs that were taken: exact, and in little room."""
+"""What is kept of work that goes on for months: the ids of its jobs, exactly and in little room, and not much else."""
 
 from __future__ import annotations
 
+import contextlib
+from pathlib import Path
+
 from hypothesis import given
 from hypothesis import strategies as st
-from operating import job, setup_of
+from operating import World, job, setup_of
 
 from hcloud.control.operating.fold import Fold
 from hcloud.control.operating.job_ids import JobIds
 from hcloud.control.operating.records import FoldImage
+from hcloud.errors import InputError
 from hcloud.model.checked import form_of
+from hcloud.model.running.job import ServiceTarget, TargetKind
 from hcloud.model.running.note import JobTaken
+from hcloud.model.workload import JobKind
+from hcloud.views.live.operating import outcome_lines
+from hcloud.views.tables import Figures
 
 _IDS = st.text("07a-²٣", max_size=4)
 
@@ -42,3 +50,31 @@ def test_one_that_is_over_is_known_when_its_record_is_forgotten() -> None:
     assert "web-7" not in fold.jobs
     assert "web-7" in fold.known
     assert "web-07" not in fold.known
+
+
+def test_jobs_that_failed_are_named_at_the_end_however_often_the_journal_began_anew(tmp_path: Path) -> None:
+    """And nothing is kept of what a screen showed."""
+    world = World.of(tmp_path / "journal.jsonl", [job(f"j{n:02}", seconds=9.0, submit=20.0 * n) for n in range(20)])
+    world.long, world.engine.codes = 4_000, {f"j{n:02}": 7 for n in range(15)}
+    with contextlib.closing(world):
+        loop = world.run()
+        assert "j00" not in loop.fold.jobs
+        told = [line for line in outcome_lines(loop.fold, world.now) if isinstance(line, Figures)]
+        assert [row[:2] for row in told[0].rows] == [(f"j{n:02}", "failed") for n in range(3, 15)]
+        assert "exit code 7" in told[0].rows[0][2]
+        assert len(loop.desk.made) == 20
+        loop.forget_told()
+        assert (loop.desk.made, loop.desk.failed) == ([], [])
+
+
+def test_what_hindered_a_service_is_no_trouble_any_more_when_it_is_over(tmp_path: Path) -> None:
+    target = ServiceTarget(TargetKind.COMMAND, "latency", 100.0)
+    world = World.of(tmp_path / "j", [job("web", seconds=60.0, kind=JobKind.SERVICE, target=target)], "HF")
+
+    def measure(_target: ServiceTarget) -> float:
+        raise InputError("latency: exit code 1")
+
+    world.measure = measure
+    with contextlib.closing(world):
+        world.run(until=lambda loop: "latency of web" in loop.desk.troubles)
+        assert world.run().desk.troubles == {}
