@@ -133,6 +133,8 @@ def changes(slots: Sequence[Slot], observed: Observed, terms: DiffInputs | None 
         _at(draft, address, by_address.get(address), standing_at.get(address, []))
     _finish_endings(draft)
     draft.notes += _asked_before(observed)
+    if working := len(observed.strangers) - len(observed.unclaimed):
+        draft.notes.append(f"{counted(working, 'machine')} of live work beside these: 'hcloud operate status'")
     _commitments(draft)
     return _change_set(draft, tuple(slots), there)
 
