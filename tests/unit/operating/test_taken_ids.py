@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import re
+from hashlib import sha256
 from pathlib import Path
+from zlib import crc32
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from operating import World, job, setup_of
@@ -15,8 +19,9 @@ from hcloud.control.operating.records import FoldImage
 from hcloud.errors import InputError
 from hcloud.model.checked import form_of
 from hcloud.model.running.job import ServiceTarget, TargetKind
-from hcloud.model.running.note import JobTaken
+from hcloud.model.running.note import JobTaken, PassNoted
 from hcloud.model.workload import JobKind
+from hcloud.store.journals.journal import checksum, entry_line, read_journal
 from hcloud.views.live.operating import outcome_lines
 from hcloud.views.tables import Figures
 
@@ -78,3 +83,20 @@ def test_what_hindered_a_service_is_no_trouble_any_more_when_it_is_over(tmp_path
     with contextlib.closing(world):
         world.run(until=lambda loop: "latency of web" in loop.desk.troubles)
         assert world.run().desk.troubles == {}
+
+
+def test_a_snapshot_of_another_version_is_told_as_such(tmp_path: Path) -> None:
+    world = World.of(tmp_path / "journal.jsonl", [job(f"j{n}", seconds=9.0) for n in range(9)])
+    world.long = 4_000
+    with contextlib.closing(world):
+        world.run()
+    journal = world.path.read_text()
+    taken = next(path for path in tmp_path.glob("snapshot.*.json") if f'"{path.name}"' in journal)
+    session, fold = taken.read_bytes().splitlines()
+    other = session + b"\n" + re.sub(rb'"known":\{[^}]*\}\}', b'"known":["a"]', fold) + b"\n"
+    head = "".join(journal.splitlines(keepends=True)[:2])
+    head = head.replace(sha256(taken.read_bytes()).hexdigest(), sha256(other).hexdigest())
+    world.path.write_text(head + entry_line(PassNoted(world.now, checksum(crc32(head.encode())))))
+    taken.write_bytes(other)
+    with pytest.raises(InputError, match="is not as this version of hcloud writes it"):
+        read_journal(world.path)
