@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from hcloud.control.operating.records import WORK
 from hcloud.errors import (
     DeniedByGuardError,
     HcloudError,
@@ -71,7 +70,7 @@ def _meant(lineage: str, there: Sequence[str]) -> str:
 
 
 def _judged(machine: Machine, lineage: str, lineages: Sequence[str], at: datetime) -> Orphan:
-    if machine.address.startswith(WORK) and machine.lineage not in lineages:
+    if machine.is_of_live_work and machine.lineage not in lineages:
         mine = f"of live work {machine.lineage[:8]}"
         lost = f"if its journal is lost: --lineage {machine.lineage[:8]}"
         return Orphan(machine, mine, f"'hcloud operate status' shows it, 'hcloud operate stop' ends it; {lost}")

@@ -45,7 +45,8 @@ def rebuild(site: Site, store: MendableStore, lineage: str | None = None) -> Rec
         check_scope(remains.latest, scope)
     told = _told(site, patience, remains)
     project = remains.latest.project if remains.latest is not None else _project(site)
-    ours = [m for m in _sure(site, patience, store, told) if m.state.is_live and m.tags.get(TAG_PROJECT) == project]
+    planned = [m for m in told if not m.is_of_live_work]
+    ours = [m for m in _sure(site, patience, store, planned) if m.state.is_live and m.tags.get(TAG_PROJECT) == project]
     counts = Counter(m.lineage for m in ours)
     if lineage and lineage not in {*remains.lineages, *counts}:
         raise UsageError(
@@ -123,7 +124,7 @@ def _only(named: Sequence[str], borne: Sequence[str]) -> str:
         return candidates[0]
     if not candidates:
         raise HcloudError(
-            "the state cannot be rebuilt: no machine has this project's tags, and no file names a lineage",
+            "the state cannot be rebuilt: no file names a lineage, and no plan's machine has this project's tags",
             hint="if nothing was ever applied here, there is nothing to recover",
         )
     raise UsageError(f"{len(candidates)} states are possible: {', '.join(candidates)}", hint="--lineage names one")

@@ -151,6 +151,8 @@ def test_cancelled_and_released_jobs_do_not_wait_any_more(slurm: Cluster) -> Non
     slurm.run("scontrol", "release", released)
     wait_for(lambda: engine.look().external, "an external placement is not told")
     assert engine.new().cancelled == tuple(sorted([cancelled, released]))
+    assert engine.new().cancelled == (cancelled,)
+    assert vars(engine)["_cancelled"] == {cancelled}, "what Slurm shows no more is not remembered"
     (seen,) = engine.look().external
     assert (seen.job, seen.instance, seen.cores, seen.memory) == (released, 1, 1000, 100)
     assert cancelled in engine_of(slurm).new().cancelled

@@ -47,6 +47,7 @@ def work(here: LiveGround, operation: OpenedWork, terminal: Terminal, shown: Tol
             if watch is not None:
                 seen = Moment(now(), loop.desk.troubles, loop.desk.passed_by, terminal.lines)
                 watch(operating_screen(loop.fold, seen))
+                loop.forget_told()
             else:
                 _tell(loop, terminal, shown)
             if more and not stop():

@@ -8,7 +8,16 @@ from decimal import Decimal
 from functools import singledispatchmethod
 
 from hcloud.control.operating.harvested import HarvestLedger
-from hcloud.control.operating.records import FoldImage, JobRecord, MachinePhase, MachineRecord, cost_of, rental_of
+from hcloud.control.operating.job_ids import JobIds
+from hcloud.control.operating.records import (
+    FoldImage,
+    JobRecord,
+    MachinePhase,
+    MachineRecord,
+    cost_of,
+    lasted,
+    rental_of,
+)
 from hcloud.control.operating.results import Results
 from hcloud.model.catalog import PurchaseOption
 from hcloud.model.report import MachineRental
@@ -51,7 +60,7 @@ class Fold:
         self.machines: dict[int, MachineRecord] = {}
         self.jobs: dict[str, JobRecord] = {}
         self.active: dict[str, JobRecord] = {}
-        self.known: set[str] = set()
+        self.known = JobIds()
         self.standing: dict[int, MachineRecord] = {}
         self.queue: dict[str, None] = {}
         self.decisions: list[Decision] = []
@@ -81,7 +90,7 @@ class Fold:
             self._needed(),
             [replace(job, decision=finite(job.decision)) for job in self.active.values()],
             list(self.queue),
-            sorted(self.known),
+            self.known.image(),
             dict(self.results.counted),
             [(*what, until) for what, until in self.shut.items()],
             [told for d in self.decisions if (told := finite(d)) is not None],
@@ -100,6 +109,7 @@ class Fold:
             [(name, *said) for name, said in self.results.open.items()],
             self.follow,
             self.launched,
+            list(self.results.unlucky),
         )
 
     def _needed(self) -> list[MachineRecord]:
@@ -118,10 +128,10 @@ class Fold:
         made.machines = {m.instance: replace(m, jobs=dict(m.jobs)) for m in image.machines}
         made.standing = {n: m for n, m in made.machines.items() if m.phase is not MachinePhase.GONE}
         made.jobs = {job.order.id: replace(job) for job in image.jobs}
-        made.active, made.known = dict(made.jobs), set(image.known)
+        made.active, made.known = dict(made.jobs), image.known.image()
         made.queue = dict.fromkeys(image.queue)
         made.shut = {(name, option): until for name, option, until in image.shut}
-        made.results, made.decisions = Results(image.counted, image.parts), list(image.decisions)
+        made.results, made.decisions = Results(image.counted, image.parts, image.unlucky), [*image.decisions]
         made.spent_before, made.asked, made.is_finished = image.spent_before, image.asked, image.is_finished
         made.last, made.limits, made.follow, made.launched = image.last, image.limits, image.follow, image.launched
         made.judged, made.kept, made.core_seconds_before = image.judged, image.kept, image.core_seconds_before
@@ -159,15 +169,14 @@ class Fold:
         if job is None:
             return
         job.heard(decision)
-        if decision.action is DecisionAction.QUEUE:
+        if decision.action in (DecisionAction.QUEUE, DecisionAction.MOVE):
             self._leave_machine(job)
+        if decision.action is DecisionAction.QUEUE:
             self.queue[name] = None
         elif decision.action is DecisionAction.REFUSE:
             self._over(job, "refused", decision.at)
         elif decision.action is DecisionAction.END:
             self._over(job, "lost", decision.at)
-        elif decision.action is DecisionAction.MOVE:
-            self._leave_machine(job)
 
     def _seat(self, decision: Decision, job: JobRecord) -> None:
         if decision.action not in (DecisionAction.PLACE, DecisionAction.LAUNCH) or job.is_over:
@@ -388,8 +397,7 @@ class Fold:
         return self.spent_before + sum((cost_of(m, now) for m in self.standing.values()), Decimal(0))
 
     def _core_seconds(self, machine: MachineRecord, until: float) -> float:
-        lasted = 0.0 if machine.launched is None else max(until - machine.launched, 0.0)
-        return lasted * self._cores.get(machine.type_name, 0.0)
+        return lasted(machine, until) * self._cores.get(machine.type_name, 0.0)
 
     def core_seconds(self, now: float) -> float:
         """Seconds times vCPUs of all machines so far, each from its launch to its end."""

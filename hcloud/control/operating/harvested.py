@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from functools import singledispatchmethod
 
+from hcloud.control.operating.job_ids import JobIds
 from hcloud.model.running.harvest_note import (
     HarvestBeginning,
     HarvestCancelled,
@@ -108,7 +109,7 @@ class HarvestLedger:
     classes: HarvestClasses | None = None
     jobs: dict[str, HarvestRecord] = field(default_factory=dict)
     graphs: dict[str, GraphRecord] = field(default_factory=dict)
-    known: list[str] = field(default_factory=list)
+    known: JobIds = field(default_factory=JobIds)
     counted: dict[str, int] = field(default_factory=dict)
     kills: int = 0
     begun: int = 0
@@ -157,7 +158,9 @@ class HarvestLedger:
             return None
         kept = {job.order.id: replace(job) for job in self.open}
         graphs = {name: g.image() for name, g in self.graphs.items() if g.away or not g.is_over}
-        known = [*self.known, *(name for name in (*self.jobs, *self.graphs) if name not in kept and name not in graphs)]
+        known = self.known.image()
+        for name in (*self.jobs, *self.graphs):
+            known.add(name)
         own = {"counted": dict(self.counted), "last": dict(self.last)}
         return replace(self, jobs=kept, graphs=graphs, known=known, **own)  # type: ignore[arg-type]
 

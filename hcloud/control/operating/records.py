@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from hcloud.catalog.quote import billed_seconds
 from hcloud.control.operating.harvested import HarvestLedger
+from hcloud.control.operating.job_ids import JobIds
 from hcloud.model.catalog import BillingRule, PurchaseOption
 from hcloud.model.report import MachineRental
 from hcloud.model.running.decision import Decision, DecisionAction
@@ -198,7 +199,7 @@ class FoldImage:
     machines: list[MachineRecord]
     jobs: list[JobRecord]
     queue: list[str]
-    known: list[str]
+    known: JobIds
     counted: dict[str, int]
     shut: list[tuple[str, PurchaseOption, float]]
     decisions: list[Decision]
@@ -217,6 +218,7 @@ class FoldImage:
     parts: list[tuple[str, int, str]] = field(default_factory=list)
     follow: bool = False
     launched: int = 0
+    unlucky: list[JobRecord] = field(default_factory=list)
 
 
 def rental_of(machine: MachineRecord) -> MachineRental | None:
@@ -226,6 +228,11 @@ def rental_of(machine: MachineRecord) -> MachineRental | None:
     end = None if machine.ended is None else int(machine.ended)
     where = (machine.type_name, machine.zone, machine.option)
     return MachineRental(machine.id, ADDRESS, *where, int(machine.launched), end, machine.end_is_told)
+
+
+def lasted(machine: MachineRecord, until: float) -> float:
+    """Seconds from its launch to ``until``."""
+    return 0.0 if machine.launched is None else max(until - machine.launched, 0.0)
 
 
 def cost_of(machine: MachineRecord, now: float) -> Decimal:

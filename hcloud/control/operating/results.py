@@ -3,22 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from hcloud.control.operating.records import JobRecord
+from hcloud.model.running.decision import finite
 
 _WORST = ("refused", "lost", "failed", "cancelled", "completed")
+_SHOWN = 12
 
 
 class Results:
-    """How many jobs ended how; ``open`` are jobs of which some pieces are over: how many, and their worst end."""
+    """How many jobs ended how; ``open`` are jobs of which some pieces are over: how many, and their worst end;
+    ``unlucky`` the last that neither completed nor were cancelled, for a screen."""
 
-    def __init__(self, counted: dict[str, int] | None = None, still: Iterable[tuple[str, int, str]] = ()) -> None:
+    def __init__(
+        self,
+        counted: dict[str, int] | None = None,
+        still: Iterable[tuple[str, int, str]] = (),
+        unlucky: Iterable[JobRecord] = (),
+    ) -> None:
+        self.unlucky = list(unlucky)
         self.counted = dict(counted or {})
         self.open = {name: (pieces, worst) for name, pieces, worst in still}
 
     def count(self, job: JobRecord) -> None:
         """A job, or a piece of one, is over."""
         piece, worst = job.order.piece, job.result
+        if worst not in ("completed", "cancelled"):
+            self.unlucky = [*self.unlucky[1 - _SHOWN :], replace(job, decision=finite(job.decision))]
         if piece is not None:
             over, before = self.open.pop(piece.of, (0, worst))
             worst = min(worst, before, key=_WORST.index)

@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 from functools import partial
 from heapq import heappop, heappush
-from itertools import groupby
+from itertools import count, groupby
 
 from hcloud import __version__
 from hcloud.control.operating.fold import Fold
@@ -50,7 +50,8 @@ class OperatingLoop:
     def __init__(self, session: ControlSession, fold: Fold, parts: Parts, terms: Terms) -> None:
         self.desk = OperatingDesk(session, fold, parts, terms)
         self._coming: list[tuple[float, int, Pieces]] = []
-        self._known: set[str] = set(fold.known)
+        self._expected: set[str] = set()
+        self._turns = count()
         self._deciding: dict[str, Pieces] = {}
         self._is_unread = False
         self._linked = are_linked(session.setup.rules)
@@ -118,6 +119,11 @@ class OperatingLoop:
             return []
         told, self.harvester.told = self.harvester.told, []
         return told
+
+    def forget_told(self) -> None:
+        """Let go of what a screen shows as it is now, and nobody takes: of a month it would be all decisions."""
+        self.desk.made, self.desk.failed, self.desk.advice = [], [], []
+        self.told_of_idle_capacity()
 
     def step(self) -> bool:
         """Observe, decide, note and act once; whether anything is left to do."""
@@ -234,9 +240,10 @@ class OperatingLoop:
         self.desk.closed = found.closed
         for whole, orders in groupby(found.orders, lambda order: order.piece.of if order.piece else order.id):
             pieces = tuple(orders)
-            if not self._known.intersection((whole, *(order.id for order in pieces))):
-                self._known.update(order.id for order in pieces)
-                heappush(self._coming, (pieces[0].submit, len(self._known), pieces))
+            names = [order.id for order in pieces]
+            if not any(name in self._expected or name in self.fold.known for name in (whole, *names)):
+                self._expected.update(names)
+                heappush(self._coming, (pieces[0].submit, next(self._turns), pieces))
         self.desk.coming = len(self._coming)
 
     def _take_jobs(self, now: float) -> None:
@@ -272,7 +279,6 @@ class OperatingLoop:
     def _take_from_idle(self, order: JobOrder, now: float, attempt: int) -> None:
         """Take a job that leaves idle capacity, with the attempts that it had there."""
         note, arrival = self._lines_of(order, now)
-        self._known.add(order.id)
         self.desk.tell(replace(note, attempt=attempt))
         self.desk.happen(arrival)
 
@@ -287,6 +293,7 @@ class OperatingLoop:
                 arrival = replace(arrival, agent=agent, copy_age=age, ranked=ranked)
             self.desk.tell(note)
             self.desk.happen(arrival)
+            self._expected.discard(order.id)
 
     def _lines_of(self, order: JobOrder, now: float) -> tuple[JobTaken, Arrival]:
         desk = self.desk

@@ -67,6 +67,11 @@ class Observed:
     told_none: bool = False
     strangers: tuple[Machine, ...] = ()
 
+    @property
+    def unclaimed(self) -> tuple[Machine, ...]:
+        """Strangers that the state of a plan held which is lost."""
+        return tuple(machine for machine in self.strangers if not machine.is_of_live_work)
+
 
 class Action(StrEnum):
     """What a change does; the value is the symbol people see."""

@@ -161,6 +161,11 @@ class Machine:
         """Its place in the plan; empty where it bears no such tag."""
         return self.tags.get(TAG_ADDRESS, "")
 
+    @property
+    def is_of_live_work(self) -> bool:
+        """Whether it is of 'hcloud operate', whose journal holds it, and of no plan."""
+        return self.address.startswith("operate-")
+
 
 @dataclass(frozen=True, slots=True)
 class Notice:

@@ -133,6 +133,8 @@ def changes(slots: Sequence[Slot], observed: Observed, terms: DiffInputs | None 
         _at(draft, address, by_address.get(address), standing_at.get(address, []))
     _finish_endings(draft)
     draft.notes += _asked_before(observed)
+    if working := len(observed.strangers) - len(observed.unclaimed):
+        draft.notes.append(f"{counted(working, 'machine')} of live work beside these: 'hcloud operate status'")
     _commitments(draft)
     return _change_set(draft, tuple(slots), there)
 
@@ -166,9 +168,9 @@ def _is_blocked(draft: _Draft) -> bool:
         ids = tuple(r.id for r in observed.state.records if not r.ending)
         why = f"none of the {counted(len(ids), 'machine')} of the state is listed: look again in five minutes"
         draft.refusals.append(Refusal(Bar.UNSEEN, "", why, ids, blocks=True))
-    if observed.strangers and not draft.terms.beside:
-        ids = tuple(m.id for m in observed.strangers)
-        project, lineages = observed.state.project, sorted({m.lineage for m in observed.strangers})
+    if observed.unclaimed and not draft.terms.beside:
+        ids = tuple(m.id for m in observed.unclaimed)
+        project, lineages = observed.state.project, sorted({m.lineage for m in observed.unclaimed})
         why = (
             f"{counted(len(ids), 'machine')} of project {project or '(none)'} are not in this state, which was never "
             f"applied (lineage {', '.join(lineages)}): hcloud recover rebuilds the state they belong to"

@@ -49,7 +49,7 @@ def observed_digest(observed: Observed) -> str:
         (r.id, r.address, r.key, r.ending, r.protected) for r in sorted(observed.state.records, key=lambda r: r.id)
     ]
     opened = [(i.number, i.deed, i.order.key if i.order else "", i.ids) for i in observed.open]
-    strangers = sorted(m.id for m in observed.strangers)
+    strangers = sorted(m.id for m in observed.unclaimed)
     return _sha256((observed.scope, observed.state.lineage, observed.serial, machines, records, opened, strangers))
 
 

@@ -75,7 +75,7 @@ class SlurmEngine:
             left = {name for name in self._told if name not in begins and not self._still_waits(found.get(name))}
             cancelled = sorted(left | {j.id for j in found.values() if self._is_cancelled(j, begins)})
             self._told = (self._told | {job.id for job in steered}) - left
-            self._cancelled.update(cancelled)
+            self._cancelled = set(cancelled)
         return NewJobs(fresh, tuple(cancelled))
 
     def _still_waits(self, job: SlurmJob | None) -> bool:

@@ -277,7 +277,11 @@ def _before(path: Path, taken: SnapshotTaken) -> Before:
     if sha256(data).hexdigest() != taken.digest:
         raise InputError(f"{beside}: was changed: {path} continues from it", hint="restore a copy of this file")
     session, _, fold = data.partition(b"\n")
-    return Before(session, form_of(FoldImage).validate_json(fold))
+    try:
+        return Before(session, form_of(FoldImage).validate_json(fold))
+    except ValueError:
+        said = f"{beside}: is not as this version of hcloud writes it, and {path} continues from it"
+        raise InputError(said, hint="end the work with the version that began it: hcloud operate stop") from None
 
 
 def snapshot_bytes(before: Before) -> bytes:

@@ -223,7 +223,8 @@ class PlacedStore:
     def _check_new(self, names: frozenset[str]) -> None:
         traces = sorted(names & {PREVIOUS, LINEAGE, JOURNAL, DAMAGED})
         if traces:
-            raise InputError(f"{self._where(STATE)}: is missing, although there is {', '.join(traces)}", hint=HINT)
+            hint = HINT if PREVIOUS in traces else HINT.partition(";")[0]
+            raise InputError(f"{self._where(STATE)}: is missing, although there is {', '.join(traces)}", hint=hint)
 
     def _check_lineage(self, state: State) -> None:
         data = self._place.read(LINEAGE)

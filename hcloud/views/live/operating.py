@@ -316,12 +316,11 @@ def machines_left(fold: Fold) -> str:
 
 def outcome_lines(fold: Fold, now: float) -> Iterator[Shown | Figures]:
     """What it came to: jobs by how they ended, those that did not complete by name, machines and dollars."""
-    jobs = [j for j in fold.jobs.values() if j.is_over]
     told = ", ".join(f"{fold.results.counted[r]} {r}" for r in RESULTS if fold.results.counted.get(r)) or "none"
     left = jobs_in(fold.active.values())
     yield f"jobs: {told}" + (f"; {left} not over" if left else "")
-    if bad := [j for j in jobs if j.result not in ("completed", "cancelled")]:
-        yield Figures(("job", "result", "why"), [(j.order.id, j.result, _why(j)) for j in bad[:SHOWN_MACHINES]])
+    if bad := fold.results.unlucky:
+        yield Figures(("job", "result", "why"), [(j.order.id, j.result, _why(j)) for j in bad])
     standing = sum(m.stands for m in fold.standing.values())
     machines = counted(fold.launched, "machine")
     after = "none still running" if not standing else f"{counted(standing, 'machine')} still running"

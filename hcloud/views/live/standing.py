@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from hcloud.control.operating.records import WORK
 from hcloud.planning.changes.slots import is_always_rented
 from hcloud.units import counted
 from hcloud.views.console import Terminal
@@ -45,13 +44,13 @@ def show_status(found: LiveStatus, terminal: Terminal) -> None:
         terminal.warn(f"{counted(len(observed.open), 'request')} without a known outcome: the next apply settles them")
     if found.drift:
         terminal.warn(f"{counted(len(found.drift), 'difference')} from the state: hcloud drift")
-    working = sum(machine.address.startswith(WORK) for machine in observed.strangers)
+    working = sum(machine.is_of_live_work for machine in observed.strangers)
     if working:
         terminal.note(f"{counted(working, 'machine')} of live work beside these: hcloud operate status")
-    if len(observed.strangers) > working:
-        count = counted(len(observed.strangers) - working, "machine")
+    if observed.unclaimed:
+        left = counted(len(observed.unclaimed), "machine")
         terminal.warn(
-            f"{count} of this project belong to a state that does not exist here: use hcloud recover, or hcloud gc"
+            f"{left} of this project belong to a state that does not exist here: use hcloud recover, or hcloud gc"
         )
     if found.holder is not None:
         terminal.warn(f"locked: {found.holder}")

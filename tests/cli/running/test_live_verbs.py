@@ -400,6 +400,11 @@ def test_machines_of_live_work_are_no_leftovers(capsys: pytest.CaptureFixture[st
     told = " ".join(" ".join(said(capsys)).split())
     assert "1 machine of live work beside these: hcloud operate status" in told
     assert "hcloud gc" not in told
+    assert run(["recover", "-y"]) == 1
+    assert "no plan's machine" in " ".join(said(capsys)[1].split())
+    assert run(["destroy", "-y"]) == 0
+    assert "1 machine of live work beside these" in " ".join(" ".join(said(capsys)).split())
+    assert run(["apply", "-y"]) == 0, "who operates can begin to apply"
 
 
 def test_budgets_and_blast_limits_are_on(capsys: pytest.CaptureFixture[str]) -> None:

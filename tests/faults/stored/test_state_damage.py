@@ -46,6 +46,7 @@ def test_H1_a_missing_state_is_no_new_beginning_whatever_else_is_left(directory:
         if path.name != kept:
             path.unlink()
     assert f"state.json: is missing, although there is {kept}" in str(refusal(directory))
+    assert ("state.json.previous" in str(refusal(directory).hint)) == (directory / "state.json.previous").exists()
 
 
 def test_H1_a_place_where_nothing_was_is_a_beginning(tmp_path: Path) -> None:

@@ -41,6 +41,7 @@ class Judge:
             self._hear(event, now)
         for name in self._judged - self._desk.fold.active.keys():
             self._forget(name)
+            self._learner.forget(name)
         self._judged = set(self._desk.fold.active)
         for job in list(self._desk.fold.active.values()):
             seen = self._runs(job)
@@ -60,6 +61,8 @@ class Judge:
         self._adjuster.forget(job)
         self._learner.begins_anew(job)
         self._desk.measured.pop(job, None)
+        for what in ("latency", "target"):
+            self._desk.troubles.pop(f"{what} of {job}", None)
 
     def _hear(self, event: Told, now: float) -> None:
         """What was measured elsewhere; of what is over, or gone, nothing follows."""
@@ -94,9 +97,10 @@ class Judge:
     def measured(self, answer: Answer, name: str, now: float) -> None:
         """What a worker found of a service's latency; an error says nothing of the service."""
         job = self._desk.fold.active.get(name)
-        if answer.error is not None:
+        if job is None or self._runs(job) is None:
+            return
+        if not isinstance(answer.found, float):
             self._desk.troubles[f"latency of {name}"] = str(answer.error)
-        if job is None or self._runs(job) is None or not isinstance(answer.found, float):
             return
         self._desk.troubles.pop(f"latency of {name}", None)
         self._desk.happen(Latency(now, name, answer.found))

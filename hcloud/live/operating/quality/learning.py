@@ -31,14 +31,21 @@ class Learner:
         self._kept: dict[str, float] = {}
         self._phases: set[str] = set()
         self._suffering: dict[str, dict[str, float]] = {}
-        self._unexplained: set[str] = set()
-        self._looks: dict[str, list[float]] = {}
+        self._unexplained: dict[str, str] = {}
+        self._looks: dict[str, tuple[float, int]] = {}
         self._runs: list[SeenRun] = []
         self._recorded = desk.now()
 
     def begins_anew(self, job: str) -> None:
         """An attempt is over, or has not begun."""
         self._kept.pop(job, None)
+
+    def forget(self, job: str) -> None:
+        """It is over, however it ended."""
+        self._looks.pop(job, None)
+        self._phases.discard(job)
+        if (app := self._unexplained.pop(job, None)) is not None and app not in self._unexplained.values():
+            self._desk.troubles.pop(f"estimate of {app}", None)
 
     def keeps(self, job: str, now: float) -> None:
         """A job is at the level that it should be at."""
@@ -86,12 +93,13 @@ class Learner:
         return SeenRun(job.order.app, job.order.kind, share, now, *place, phase=name in self._phases)
 
     def _cannot_explain(self, job: JobRecord, why: str) -> None:
-        self._unexplained.add(job.order.id)
+        self._unexplained[job.order.id] = job.order.app
         self._desk.troubles[f"estimate of {job.order.app}"] = f"{job.order.id} misses its target, and {why}"
 
     def answered(self, answer: Answer, about: str, now: float) -> None:
         """What a worker found of an application, or that it has written down what was seen."""
         desk = self._desk
+        desk.troubles.pop("profiles", None)
         if answer.error is not None:
             desk.troubles["profiles"] = str(answer.error)
         suffering = self._suffering.pop(about, {})
@@ -125,9 +133,9 @@ class Learner:
             return
         if isinstance(event, Latency):
             if job.order.target is not None and event.p99 > 0:
-                self._looks.setdefault(event.job, []).append(job.order.target.milliseconds / event.p99)
+                total, looks = self._looks.get(event.job, (0.0, 0))
+                self._looks[event.job] = total + job.order.target.milliseconds / event.p99, looks + 1
             return
-        self._unexplained.discard(event.job)
         self._phases.discard(event.job)
         share = self._share_of(job, event)
         seen = None if share is None else self._seen(job, share, event.at)
@@ -136,9 +144,9 @@ class Learner:
     def _share_of(self, job: JobRecord, event: Completion | Cancelled) -> float | None:
         """What a job did of what was expected: a service by the mean of all looks, a batch job that ended by its time;
         None where nobody looked, or expected anything."""
-        looks = self._looks.pop(job.order.id, None)
+        total, looks = self._looks.get(job.order.id, (0.0, 0))
         if looks:
-            return sum(looks) / len(looks)
+            return total / looks
         order = job.order
         if isinstance(event, Cancelled) or order.expect is None or order.is_limit:
             return None

@@ -189,8 +189,9 @@ def _check(wanted: _Wanted, path: Path, fold: Fold, others: NewJobs) -> None:
             f"{path}: {some_of(services, NAMED)}: a service cannot give way",
             hint="put services into the other file of jobs",
         )
-    taken = {o.id for o in others.orders} | (fold.known - fold.harvested.jobs.keys())
+    taken = {o.id for o in others.orders}
     seen = Counter(wanted.names())
+    taken |= {name for name in seen if name in fold.known}
     both = [name for name in seen if seen[name] > 1 or (name in taken and not fold.harvested.knows(name))]
     if both:
         raise InputError(
