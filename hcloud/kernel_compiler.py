@@ -37,8 +37,13 @@ calls them as numba would."""
 WORD = ir.IntType(64)
 LETTERS = {types.none: b"-", types.boolean: b"b", types.int64: b"i", types.float64: b"f"}
 """The letter of an answer, by its type."""
-UNNEEDED = ("with_lifting", "inline_closure_likes", "inline_overloads", "nopython_rewrites")
-"""Passes that find nothing in kernels: those hold no closures and calculate with no whole arrays."""
+UNNEEDED = frozenset(
+    """
+    with_lifting inline_closure_likes inline_overloads nopython_rewrites ir_legalization dead_branch_prune
+    annotate_types inline_inlinables literal_unroll find_literally LiteralPropagation
+    """.split()  # noqa: SIM905 -- as a list it would take a line a name
+)
+"""Passes that change nothing in kernels: those hold no closures and no objects, and calculate with no whole arrays."""
 UNKNOWN = (AttributeError, TypeError, ValueError, RuntimeError, KeyError, OSError, numba.NumbaError)
 """What is raised where numba differs in what is not documented, or the code cannot be kept."""
 
