@@ -37,6 +37,13 @@ calls them as numba would."""
 WORD = ir.IntType(64)
 LETTERS = {types.none: b"-", types.boolean: b"b", types.int64: b"i", types.float64: b"f"}
 """The letter of an answer, by its type."""
+UNNEEDED = frozenset(
+    """
+    with_lifting inline_closure_likes inline_overloads nopython_rewrites ir_legalization dead_branch_prune
+    annotate_types inline_inlinables literal_unroll find_literally LiteralPropagation
+    """.split()  # noqa: SIM905 -- as a list it would take a line a name
+)
+"""Passes that change nothing in kernels: those hold no closures and no objects, and calculate with no whole arrays."""
 UNKNOWN = (AttributeError, TypeError, ValueError, RuntimeError, KeyError, OSError, numba.NumbaError)
 """What is raised where numba differs in what is not documented, or the code cannot be kept."""
 
@@ -109,6 +116,7 @@ class _Compiler(CompilerBase):
     def define_pipelines(self) -> list[Any]:
         passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
         passes.add_pass_after(_Choose, NopythonRewrites)
+        passes.passes = [made for made in passes.passes if made[0]._name not in UNNEEDED]
         passes.finalize()
         return [passes]
 
@@ -202,20 +210,28 @@ def words_of(typ: Any) -> int:
 
 @contextmanager
 def translating() -> Iterator[None]:
-    """Meanwhile a number that a kernel is called with is of its type, and not a type of its own; and memory is not
-    searched for what nobody needs any more, which would take a tenth of the time."""
+    """Meanwhile a number that a kernel is called with is of its type, and not a type of its own; what an operator makes
+    of types is looked up once; and memory is not searched for what nobody needs any more, a tenth of the time."""
     dispatcher: Any = CPUDispatcher
-    before, was_on = dispatcher.get_call_template, gc.isenabled()
+    function: Any = types.Function
+    before, look_up, was_on = dispatcher.get_call_template, function.get_call_type, gc.isenabled()
+    found = dict[object, Any]()
 
     def template(self: Any, args: Any, kws: Any) -> Any:
         return before(self, tuple(map(types.unliteral, args)), kws)
 
-    dispatcher.get_call_template = template
+    def call_type(self: Any, context: Any, args: Any, kws: Any) -> Any:
+        key = self, args, tuple(kws.items())
+        if key not in found:
+            found[key] = look_up(self, context, args, kws)
+        return found[key]
+
+    dispatcher.get_call_template, function.get_call_type = template, call_type
     gc.disable()
     try:
         yield
     finally:
-        dispatcher.get_call_template = before
+        dispatcher.get_call_template, function.get_call_type = before, look_up
         if was_on:
             gc.enable()
 
