@@ -33,6 +33,7 @@ from hcloud.readers.workloads.source import ZIP, TraceFile
 from hcloud.readers.workloads.tables.blanks import apart_by_blanks
 from hcloud.readers.workloads.tables.day_and_time import refuse_days_apart
 from hcloud.readers.workloads.tables.delimited import (
+    LOOK,
     Header,
     columns_of_jobs,
     first_rows,
@@ -41,6 +42,7 @@ from hcloud.readers.workloads.tables.delimited import (
     likely_units,
     separator,
 )
+from hcloud.readers.workloads.tables.parquet_text import parquet_as_text
 from hcloud.units import some_of
 
 PARQUET = b"PAR1"
@@ -144,25 +146,16 @@ def _is_series(names: set[str]) -> bool:
 
 
 def _parquet(source: TraceFile) -> str:
-    from pyarrow import parquet
-
     if source.packing:
         raise InputError(f"{source.name}: is a Parquet file in {source.packing}", hint="unpack it first")
-    try:
-        names = list(parquet.read_schema(source.path).names)
-    except Exception as error:
-        raise InputError(f"{source.name}: damaged Parquet file: {error}") from error
-    if "cpu_usage" in names or "cpu_capacity" in names:
-        return "bitbrains"
-    if "submit" in names or "duration" in names:
-        return "jobs-parquet"
-    if "timestamp" in names and _is_series(set(names)):
-        return "series"
-    if is_machines(names) and not _is_rather_jobs(source, names):
-        return "machines"
-    raise unknown_table(source, names)
+    with parquet_as_text(source, LOOK) as text:
+        if {"cpu_usage", "cpu_capacity"} & {*header_names(text).names}:
+            return "bitbrains"
+        found = recognise(text)
+    return "jobs-parquet" if found == "jobs-csv" else found
 
 
+_JOBS = "a table of jobs (jobs-csv)"
 _FORMATS = "'hcloud workload --help' lists the formats, docs/reference/formats.md has an example of each"
 _NAMES, _LOOK, _TITLES = 12, 1000, 20
 _RULED = re.compile(rb"dag_id[^\n]*\n=+\+=")
@@ -172,7 +165,6 @@ _KEY = re.compile(rb'"([A-Za-z_][\w. -]{0,40})"\s*:')
 def unknown_table(source: TraceFile, names: Sequence[str]) -> InputError:
     """The refusal of a table whose columns are of no format."""
     jobs, series = columns_of_jobs(source, names), meant(names, SERIES)
-    table = f"a table of jobs ({'jobs-parquet' if source.head.startswith(b'PAR1') else 'jobs-csv'})"
     other = f"{names[0]}," if names[0] in ("Full label", "Label", SADF) else ""
     if other or _RULED.match(source.head):
         return unknown_text(source, other or "|".join(names))
@@ -185,7 +177,7 @@ def unknown_table(source: TraceFile, names: Sequence[str]) -> InputError:
     is_use = value is not None and jobs.get("submit") == series.get("timestamp") and not {"id", "cores"} & {*jobs}
     if is_jobs(jobs) and not is_use:
         read = jobs_advice(source, jobs, names, likely_units(source, jobs, names))
-        return _refusal(source, table, _first_missing(names, ("submit", "duration")), read)
+        return _refusal(source, _JOBS, _first_missing(names, ("submit", "duration")), read)
     if "timestamp" in series and value is not None:
         columns = {mine: series[mine] for mine in ("timestamp", "name", value, "memory") if mine in series}
         memory = None if "memory" in columns else memory_in_use(names)
@@ -196,7 +188,7 @@ def unknown_table(source: TraceFile, names: Sequence[str]) -> InputError:
     if "submit" in jobs and ("cores" in jobs or "id" in jobs or "memory" in jobs):
         given = as_option(jobs)
         told = f"say which holds it: --columns {given + ',' if given else ''}duration=NAME (or end=NAME)"
-        return _refusal(source, table, "duration", f"{told}; its columns: {some_of(names, _NAMES)}")
+        return _refusal(source, _JOBS, "duration", f"{told}; its columns: {some_of(names, _NAMES)}")
     if not {"submit", "timestamp"} & {*jobs, *series} and (titles := _titles_above(source, names[0])) is not None:
         return titles
     if value is not None:
@@ -208,7 +200,7 @@ def unknown_table(source: TraceFile, names: Sequence[str]) -> InputError:
         " it has them, of use over time --columns timestamp=NAME,value=NAME, with name=NAME of machines; its columns: "
         f"{some_of(names, _NAMES)}"
     )
-    return _refusal(source, table, "submit", told)
+    return _refusal(source, _JOBS, "submit", told)
 
 
 _MONITORING = {"resultType", "MetricDataResults", "Metrics", "Reservations", "timeseries", "timeSeries"}

@@ -38,7 +38,7 @@ _MOMENT = f"seconds from 0 to {limits.SUBMIT_SECONDS:g}, or an ISO-8601 time as 
 BEFORE = "of jobs that began before the file does, its oldest time"
 OPEN, NEVER_RAN = "of jobs that still run, open_ends=run", "of jobs that never ran, open_ends=leave-out"
 _G = re.compile(r"([MGTPEgtpe][bB]?|m[bB])\s*$")
-_UNIX = re.compile(r"\d{1,19}(\.\d*)?", re.ASCII)
+_UNIX = re.compile(r"\d{1,19}(\.\d*)?(e\+\d\d)?", re.ASCII)  # as Arrow writes whole ones of 1e15
 
 
 def ticks_of(text: str) -> float:

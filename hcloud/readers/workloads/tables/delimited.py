@@ -43,7 +43,7 @@ from hcloud.readers.workloads.tables.zones import mixed_zones
 
 _DATE = re.compile(r"\s*\d{4}-\d\d-\d\d", re.ASCII)
 _UTC = re.compile(r"(Z|z|UTC|GMT|[+-]00(:?00)?)$")
-_LOOK = 1000  # ours: so many rows are searched for a cell that says of which type times are
+LOOK = 1000  # ours: rows by which it is told what the columns of a table hold
 _LONGEST_BLOCK = 1 << 19
 _SEPARATOR = re.compile(r"sep=(.)\s*", re.ASCII)
 """The line that tells Excel how columns are separated."""
@@ -179,7 +179,7 @@ def _first_cells(source: TraceFile, columns: tuple[Column, ...], delimiter: str,
     times; nothing where the rows do not fit."""
     lines = (line for line in source.head.decode("utf-8", "replace").split("\n")[1 + skip :] if line.strip())
     try:
-        rows = csv.reader(islice(lines, _LOOK), delimiter=delimiter)
+        rows = csv.reader(islice(lines, LOOK), delimiter=delimiter)
         first = next(rows, [])
         empty = [i for i, (c, cell) in enumerate(zip(columns, first, strict=False)) if c.sort == "time" and not cell]
         for row in rows if empty else ():
@@ -198,7 +198,7 @@ def columns_of_jobs(source: TraceFile, names: Sequence[str]) -> dict[str, str]:
     """What the columns of a table of jobs are by their names, of which several may be ids and some their kind by what
     stands there."""
     found = job_columns(names)
-    if source.head.startswith((b"PAR1", b"{", b"[")) or not is_jobs(found):
+    if not is_jobs(found):
         return found
     rows = first_rows(source)
     cells = {name: [row[at] for row in rows if len(row) > at] for at, name in enumerate(names)}
@@ -216,14 +216,10 @@ def columns_of_jobs(source: TraceFile, names: Sequence[str]) -> dict[str, str]:
 def likely_units(source: TraceFile, found: Mapping[str, str], names: Sequence[str]) -> dict[str, str]:
     """What of jobs no name says: MiB, CPU units and jobs that still run of AWS Batch and ECS, bytes of Ray and of
     large numbers, and milliseconds of durations beside times in these."""
-    is_parquet = source.head.startswith(b"PAR1")
-    rows = [] if is_parquet else first_rows(source)
-    cells = [dict(zip(names, map(str.strip, row), strict=False)) for row in rows]
+    cells = [dict(zip(names, map(str.strip, row), strict=False)) for row in first_rows(source)]
     units = units_of_aws(cells, found, names)
     if found.get("memory") == "entrypoint_memory":
         units["memory_unit"] = "B"
-    if is_parquet:
-        return units
     bare = bare_memory(names) if "memory" not in found else ""
     if bare and (unit := likely_unit([row.get(bare, "") for row in cells]) or in_gib(cells, bare, found, units)):
         units["memory_unit"] = unit
@@ -239,8 +235,8 @@ def likely_units(source: TraceFile, found: Mapping[str, str], names: Sequence[st
 def is_of_machines(source: TraceFile, names: Sequence[str], found: Mapping[str, str]) -> bool:
     """Whether a table with a time, a name and a value has the use of machines: by the value's name, as it is no number
     of CPUs, or as every name stands there at every time."""
-    if meant([found["value"]], JOBS).get("cores") is None or source.head.startswith(b"PAR1"):
-        return meant([found["value"]], JOBS).get("cores") is None
+    if meant([found["value"]], JOBS).get("cores") is None:
+        return True
     time, name, value = (names.index(found[mine]) for mine in ("timestamp", "name", "value"))
     rows = [row for row in first_rows(source) if len(row) == len(names)]
     pairs = {(row[time], row[name]) for row in rows}
@@ -255,7 +251,7 @@ def first_rows(source: TraceFile) -> list[list[str]]:
     lines = source.head.decode("utf-8", "replace").split("\n")[1 + skip :]
     whole = lines[:-1] if len(source.head) >= HEAD_BYTES else lines
     try:
-        return list(csv.reader(whole[:_LOOK], delimiter=delimiter))
+        return list(csv.reader(whole[:LOOK], delimiter=delimiter))
     except csv.Error:  # the full pass says where and what
         return []
 
