@@ -287,10 +287,10 @@ def _streamed(
     try:
         with reader:
             for batch in opened(reader):
-                file.share = min(reader.raw.taken / max(file.source.size, 1), 1.0)
+                file.share = reader.share
                 yield named(file, batch)
                 rows += batch.num_rows
-            file.digest = reader.digest()
+            file.digest = file.source.digest()
     except MemoryError:
         raise
     except (pa.ArrowException, UnicodeDecodeError) as error:

@@ -6,7 +6,7 @@ import csv
 import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from typing import NamedTuple
 
@@ -58,32 +58,16 @@ class Header(NamedTuple):
     skip: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class DelimitedTable:
-    """A checked table: its columns, the number of rows and the digest of the file."""
-
-    sink: Sink
-    digest: str
-
-    @property
-    def rows(self) -> int:
-        """Rows read."""
-        return self.sink.rows
-
-
 Progress = Callable[[float], None]
 
 
-def read_table(
-    source: TraceFile, layout: TableLayout, max_rows: int, progress: Progress | None = None
-) -> DelimitedTable:
+def read_table(source: TraceFile, layout: TableLayout, max_rows: int, progress: Progress | None = None) -> Sink:
     """Every row of the file in checked columns; InputError with line and column for all that is wrong."""
     sink = Sink(layout.columns, max_rows, source.name)
     reader = source.open()
     try:
         with reader:
             _fill(sink, reader, layout, progress)
-            digest = reader.digest()
             if reader.odd:
                 raise SuspectError
     except (SuspectError, pa.ArrowInvalid, pa.ArrowKeyError, UnicodeDecodeError) as error:
@@ -96,7 +80,7 @@ def read_table(
     if sink.rows == 0:
         raise InputError(f"{source.name}: no rows; the file has only a header")
     _refuse_duplicates(source, layout, sink)
-    return DelimitedTable(sink, digest)
+    return sink
 
 
 def header_names(source: TraceFile) -> Header:
@@ -348,7 +332,6 @@ def _which_columns(source: TraceFile, usual: Mapping[str, str], missing: list[st
 
 def _fill(sink: Sink, reader: CheckedReader, layout: TableLayout, progress: Progress | None) -> None:
     stream = layout.wrap(reader) if layout.wrap else reader
-    size = reader.source.size * (4 if reader.source.packing else 1)
     batches = arrow_csv.open_csv(
         stream,
         read_options=arrow_csv.ReadOptions(
@@ -366,12 +349,10 @@ def _fill(sink: Sink, reader: CheckedReader, layout: TableLayout, progress: Prog
             quoted_strings_can_be_null=True,
         ),
     )
-    for number, batch in enumerate(batches):
-        if number == 0:
-            sink.reserve(batch.num_rows + size * batch.num_rows * 9 // (8 * max(batch.nbytes // 2, 1)))
+    for batch in batches:
         sink.take(batch)
         if progress is not None:
-            progress(min(reader.raw.taken / max(reader.source.size, 1), 1.0))
+            progress(reader.share)
 
 
 def arrow_type(column: Column) -> pa.DataType:
@@ -380,7 +361,7 @@ def arrow_type(column: Column) -> pa.DataType:
         return pa.string()
     if column.sort == "time":
         return pa.timestamp("ns", "UTC" if column.zoned else None)
-    if column.sort == "label" and not column.short_choices:
+    if column.sort == "label":
         return pa.dictionary(pa.int32(), pa.string())
     return pa.float64() if column.sort == "number" else pa.string()
 

@@ -27,9 +27,9 @@ def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None 
     layout = header_layout(source, known, ignore_extra=extra, called=called, decimal=options.decimal)
     if any(column.sort == "clock" for column in layout.columns):
         options = told_in_cells(options)
-    table = read_table(source, layout, options.max_rows, progress)
-    note_unit_of_name(table.sink, asked, called)
-    duration, wrong = durations(table.sink, options)
+    sink = read_table(source, layout, options.max_rows, progress)
+    note_unit_of_name(sink, asked, called)
+    duration, wrong = durations(sink, options)
     if len(wrong):
         findings = Findings(source.name)
         for line in lines_of(source, layout, wrong.tolist()):
@@ -37,10 +37,10 @@ def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None 
                 f"line {line}, column {called.get('end', 'end')}", "not within a job's length of its begin", LENGTH
             )
         error = findings.error()
-        error.hint = mending_command(source, findings.problems, rest=len(wrong) < table.rows)
+        error.hint = mending_command(source, findings.problems, rest=len(wrong) < sink.rows)
         raise error
-    draft = Draft(source.name, FORMAT, table.digest, table.sink.numbers("submit"), duration, rows=table.rows)
-    draft.repair(STILL_RUNS, open_ends(table.sink, options))
+    draft = Draft(source.name, FORMAT, source.digest(), sink.numbers("submit"), duration, rows=sink.rows)
+    draft.repair(STILL_RUNS, open_ends(sink, options))
     draft.repair("byte order mark skipped", int(source.marked))
     draft.repaired.update(source.repaired)
 
@@ -48,4 +48,4 @@ def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None 
         lines = dict(zip(sorted(set(rows)), lines_of(source, layout, rows), strict=True))
         return [f"line {lines[row]}" for row in rows]
 
-    return from_sink(table.sink, draft, options, named)
+    return from_sink(sink, draft, options, named)

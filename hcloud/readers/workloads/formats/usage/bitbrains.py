@@ -87,7 +87,7 @@ def _columns(
     source: TraceFile, columns: tuple[Column, ...], options: WorkloadOptions, progress: Progress | None = None
 ) -> Sink:
     with parquet_as_text(source) as text:
-        return read_table(text, header_layout(text, columns, ignore_extra=True), options.max_rows, progress).sink
+        return read_table(text, header_layout(text, columns, ignore_extra=True), options.max_rows, progress)
 
 
 def _demand(source: TraceFile, digest: str, tables: tuple[Sink, Sink], options: WorkloadOptions) -> Demand:

@@ -24,8 +24,8 @@ _COLUMNS = (
 def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None = None) -> Demand:
     """Demand of the requests that begin in each bin; tokens are checked and not used."""
     layout = header_layout(source, _COLUMNS, ignore_extra=options.extra_columns == "ignore", decimal=options.decimal)
-    table = read_table(source, layout, options.max_rows, progress)
-    times = table.sink.numbers("TIMESTAMP")
+    sink = read_table(source, layout, options.max_rows, progress)
+    times = sink.numbers("TIMESTAMP")
     step = options.request_step_seconds
     grid = TimeGrid.over(float(times.min()), float(times.max()) + 1e-6, step)
     bins = ((times - grid.start) // step).astype(np.intp)
@@ -34,5 +34,5 @@ def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None 
         Modelled("cores", f"{options.requests_per_core_second:g} requests per core-second", "requests_per_core_second"),
         Modelled("time", f"requests counted in bins of {step} s", "request_step_seconds"),
     )
-    provenance = Provenance(source.name, FORMAT, table.digest, table.rows, modelled=rules)
+    provenance = Provenance(source.name, FORMAT, source.digest(), sink.rows, modelled=rules)
     return demand(grid, in_cores(counts, "requests", step, options), provenance, options)

@@ -88,11 +88,11 @@ def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None 
         *(_BESIDE if meaning.column == "cores" else ()),
     )
     layout = header_layout(source, known, ignore_extra=options.extra_columns == "ignore", decimal=options.decimal)
-    table = read_table(source, layout, options.max_rows, progress)
+    sink = read_table(source, layout, options.max_rows, progress)
     repaired = {"byte order mark skipped": 1} if source.marked else {}
-    times = table.sink.numbers("timestamp")
-    names = [c.name for c in known[1:] if table.sink.has(c.name)]
-    values = np.array([table.sink.numbers(name) for name in names])
+    times = sink.numbers("timestamp")
+    names = [c.name for c in known[1:] if sink.has(c.name)]
+    values = np.array([sink.numbers(name) for name in names])
     _refuse_rows(
         source, layout, np.flatnonzero(np.isnan(values).any(axis=0)), "an empty cell, which must hold a number"
     )
@@ -111,11 +111,11 @@ def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None 
     grid, means = regular(source, times, values, options, repaired)
     by_name = dict(zip(names, means, strict=True))
     cores = in_cores(by_name[meaning.column], meaning.value, grid.step, options)
-    in_cells = [Modelled("memory", OF_G, "fixed")] if table.sink.with_units.get("memory") else []
-    if meaning.column in table.sink.with_units:
+    in_cells = [Modelled("memory", OF_G, "fixed")] if sink.with_units.get("memory") else []
+    if meaning.column in sink.with_units:
         in_cells.append(Modelled("cores", OF_CELLS, "fixed"))
-    rules = (*times_read(table.sink), *said, *in_cells)
-    provenance = Provenance(source.name, FORMAT, table.digest, table.rows, repaired, {}, rules)
+    rules = (*times_read(sink), *said, *in_cells)
+    provenance = Provenance(source.name, FORMAT, source.digest(), sink.rows, repaired, {}, rules)
     extras = SeriesExtras(by_name.get("memory"), by_name.get("batch_cores"))
     if extras.batch is not None and (extras.batch > cores * (1 + 1e-12)).any():
         raise InputError(f"{source.name}: batch_cores is above cores in some rows; it is a part of them")
