@@ -26,18 +26,7 @@ from hcloud.readers.workloads.quantities import NUMBER
 from hcloud.readers.workloads.source import STDIN_FILE, STDIN_NAME, UNPACK, TraceFile
 
 _BARE_MEMORY = frozenset(
-    (
-        "mem",
-        "ram",
-        "resource_list_mem",
-        "mem_req",
-        "mem_request",
-        "req_mem",
-        "memory_request",
-        "request_memory",
-        "max_rss",
-        "maxrss",
-    )
+    "mem ram resource_list_mem mem_req mem_request req_mem memory_request request_memory max_rss maxrss".split()  # noqa: SIM905
 )
 _FLAGS = ("columns", "decimal")
 _NODES = re.compile(r"((num|n|req|alloc|number_of)_?)?(nodes|hosts|instances|replicas)|node_(count|num)|num_node")

@@ -211,6 +211,11 @@ def memory_in_use(names: Iterable[str]) -> str | None:
     return found[0] if len(found) == 1 and "%" not in found[0] else None
 
 
+def is_use(found: Collection[str]) -> bool:
+    """Whether columns are enough for use over time."""
+    return "timestamp" in found and any(value in found for value in VALUES)
+
+
 def is_jobs(found: Mapping[str, str]) -> bool:
     """Whether columns are enough for jobs."""
     return "submit" in found and ("end" in found or "duration" in found)

@@ -22,6 +22,7 @@ from hcloud.readers.workloads.meanings import (
     as_option,
     called_columns,
     is_jobs,
+    is_use,
     job_columns,
     meant,
     memory_in_use,
@@ -128,8 +129,8 @@ def _is_rather_jobs(source: TraceFile, names: Sequence[str]) -> bool:
     which a duration is no job's."""
     jobs, series = meant(names, JOBS), meant(names, SERIES)
     times = {"submit", "start"} & set(jobs) and "_time" not in names  # Influx
-    is_use = {"name", "value"} <= set(series) and (not times or plain(jobs.get("end", "")) in _OF_MACHINES)
-    return is_jobs(job_columns(names)) and not (is_use and is_of_machines(source, names, series))
+    of_use = {"name", "value"} <= set(series) and (not times or plain(jobs.get("end", "")) in _OF_MACHINES)
+    return is_jobs(job_columns(names)) and not (of_use and is_of_machines(source, names, series))
 
 
 def _in_percent(source: TraceFile, header: Header | None) -> bool:
@@ -174,8 +175,8 @@ def unknown_table(source: TraceFile, names: Sequence[str]) -> InputError:
         read = advice(source, keys)
         return _refusal(source, "a series (machines)", "timestamp", read)
     value = next((name for name in VALUES if name in series), None)
-    is_use = value is not None and jobs.get("submit") == series.get("timestamp") and not {"id", "cores"} & {*jobs}
-    if is_jobs(jobs) and not is_use:
+    of_use = value is not None and jobs.get("submit") == series.get("timestamp") and not {"id", "cores"} & {*jobs}
+    if is_jobs(jobs) and not of_use:
         read = jobs_advice(source, jobs, names, likely_units(source, jobs, names))
         return _refusal(source, _JOBS, _first_missing(names, ("submit", "duration")), read)
     if "timestamp" in series and value is not None:
@@ -267,9 +268,8 @@ def _line_of_names(source: TraceFile) -> int:
     lines = source.head.decode("utf-8", "replace").splitlines()[1 : _TITLES + 1]
     for line, (text, below) in enumerate(pairwise(lines), 2):
         names = [name.strip(' "') for name in text.split(separator(text))]
-        series = meant(names, SERIES)
-        is_use = "timestamp" in series and any(name in series for name in VALUES)
-        if is_use or is_jobs(job_columns(names)) or (is_machines(names) and below.strip(' "')[:1].isdigit()):
+        is_wide = is_machines(names) and below.strip(' "')[:1].isdigit()
+        if is_wide or is_use(meant(names, SERIES)) or is_jobs(job_columns(names)):
             return line
     return 0
 

@@ -134,8 +134,13 @@ class Column:
         odd = self.sort == "number" and (self.in_one or decimal != ".")
         return replace(self, sort="size", said=decimal) if odd else self
 
-    def size_of(self, text: str) -> float | None:
-        """A number with its unit or without, in the column's own; None for what is none."""
+    def number_in(self, text: str) -> float | None:
+        """What a cell that is written otherwise than as a number holds: a duration, a date, or a number with its unit
+        or without, in the column's own; None for what is none."""
+        if self.sort == "clock":
+            return clock_seconds(text, self.said)
+        if self.sort == "time":
+            return unix_of_date(text, self.dates)
         text, of = with_point(text, self.said), memory_of if self.name == "memory" else cpus_of
         if self.measured and text.rstrip()[-1:] in ("k", "K"):
             return None
@@ -274,16 +279,13 @@ class Sink:
             if self.rows > MOST_NAMED:
                 self.identities.clear()
             return _identities(values)
-        if column.sort == "clock":
-            values = _numbers(values, lambda text: clock_seconds(text, column.said))
-        elif column.sort == "size":
+        if column.sort == "size":
             named = [text for text in values.unique().to_pylist() if text and text.rstrip()[-1:].isalpha()]
             if named:
                 has_g = any(map(_G.search, named))
                 self.with_units[column.name] = self.with_units.get(column.name, False) or has_g
-            values = _numbers(values, column.size_of)
-        elif column.sort == "time" and pa.types.is_string(values.type):
-            values = _numbers(values, lambda text: unix_of_date(text, column.dates))
+        if pa.types.is_string(values.type):
+            values = _numbers(values, column.number_in)
         return self._checked_numbers(column, values)
 
     def _checked_numbers(self, column: Column, values: pa.Array) -> Floats:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from hcloud.model.workload import Floats
 
 FORMAT = "series"
-_HIGH = {"cores": limits.CORES, "percent": 100.0, "fraction": 1.0, "requests": limits.REQUESTS}
+HIGHEST = {"cores": limits.CORES, "percent": 100.0, "fraction": 1.0, "requests": limits.REQUESTS}
 OF_A_COUNTER = "of a counter, as node_cpu_seconds_total, export the rate: rate(METRIC[5m])"
 PARTS = {"percent": "percent", "fraction": "a fraction"}
 """Values that are a part of a machine, and how that is told."""
@@ -81,7 +81,7 @@ def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None 
         dated(_TIME, options),
         Column(
             meaning.column,
-            high=_HIGH["cores" if meaning.is_doubtful else meaning.value],
+            high=HIGHEST["cores" if meaning.is_doubtful else meaning.value],
             in_one=float(is_cores),
             measured=is_cores,
         ),
@@ -152,7 +152,7 @@ def in_cores(means: Floats, value: str, step: int, options: WorkloadOptions) -> 
     """Values as vCPUs: a part of a machine, or requests within a step at so many a core-second."""
     if value in PARTS:
         assert options.series_cores is not None, "asked for with the meaning"
-        return means / _HIGH[value] * options.series_cores
+        return means / HIGHEST[value] * options.series_cores
     if value == "requests":
         return means / step / options.requests_per_core_second
     return means
@@ -160,7 +160,7 @@ def in_cores(means: Floats, value: str, step: int, options: WorkloadOptions) -> 
 
 def meaning_of(source: TraceFile, options: WorkloadOptions) -> Meaning:
     """What the value column holds: the key, else the column's name, else the file's name, else vCPUs."""
-    column = next((n for n in header_names(source).names if n in _HIGH), "value")
+    column = next((n for n in header_names(source).names if n in HIGHEST), "value")
     return Meaning(column, *_settle(column, source.path.name.lower(), options))
 
 
@@ -168,8 +168,8 @@ def _rules(source: TraceFile, meaning: Meaning, most: float, options: WorkloadOp
     """What turns values into vCPUs; InputError where the file's name says percent and the largest is hardly one."""
     value, why = meaning.value, meaning.why
     is_other = why == _UNKNOWN and (options.series_cores is not None or _NO_CPUS.search(source.path.name.lower()))
-    if is_other or (meaning.is_doubtful and not 1 < most <= _HIGH["percent"]):
-        likely = "fraction" if most <= 1 else "percent" if most <= _HIGH["percent"] else "cores"
+    if is_other or (meaning.is_doubtful and not 1 < most <= HIGHEST["percent"]):
+        likely = "fraction" if most <= 1 else "percent" if most <= HIGHEST["percent"] else "cores"
         told = (
             "its name alone says that its values are percent" if meaning.is_doubtful else "nothing says what they are"
         )
@@ -178,17 +178,18 @@ def _rules(source: TraceFile, meaning: Meaning, most: float, options: WorkloadOp
             f"{source.name}: the largest of its values is {most:g}, and {told}",
             hint=advice(source, {"series_value": likely}, f"they are {PARTS.get(likely, 'vCPUs in use')}{other}"),
         )
-    rules = [] if meaning.column in _HIGH else [Modelled("cores", f"the value is {value} ({why})", "series_value")]
-    if value in PARTS:
-        rules.append(whole_machine(source, value, why, options))
+    rules = [] if meaning.column in HIGHEST else [Modelled("cores", f"the value is {value} ({why})", "series_value")]
+    return rules + in_vcpus_by(source, value, why, options)
+
+
+def in_vcpus_by(source: TraceFile, value: str, why: str, options: WorkloadOptions) -> list[Modelled]:
+    """What turns values into vCPUs: of a part of a machine how many it has, InputError where nobody says, as the demand
+    would be any multiple."""
     if value == "requests":
         rate = f"{options.requests_per_core_second:g} requests per core-second"
-        rules.append(Modelled("cores", rate, "requests_per_core_second"))
-    return rules
-
-
-def whole_machine(source: TraceFile, value: str, why: str, options: WorkloadOptions) -> Modelled:
-    """How many vCPUs a machine in full use has; InputError where nobody says: the demand would be any multiple."""
+        return [Modelled("cores", rate, "requests_per_core_second")]
+    if value not in PARTS:
+        return []
     if options.series_cores is None:
         told = ["they are no vCPUs in use (else say series_value=cores)"] if why == _NAMED else []
         raise InputError(
@@ -196,11 +197,11 @@ def whole_machine(source: TraceFile, value: str, why: str, options: WorkloadOpti
             hint=advice(source, {"series_cores": EXAMPLE_CORES}, *told, f"machines have {EXAMPLE_CORES} vCPUs"),
         )
     whole = "100%" if value == "percent" else "a value of 1"
-    return Modelled("cores", f"{whole} of a series is {options.series_cores:g} vCPUs", "series_cores")
+    return [Modelled("cores", f"{whole} of a series is {options.series_cores:g} vCPUs", "series_cores")]
 
 
 def _settle(column: str, file: str, options: WorkloadOptions) -> tuple[str, str]:
-    if column in _HIGH:
+    if column in HIGHEST:
         if options.series_value not in ("auto", column):
             raise UsageError(f"series_value={options.series_value}, but the file's column is named {column}")
         return column, "column name"
