@@ -7,7 +7,6 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
-from typing import Protocol, cast
 
 from hcloud.errors import InputError, UsageError, did_you_mean
 from hcloud.model.workload import Workload
@@ -23,14 +22,6 @@ from hcloud.readers.workloads.tables.parquet_text import parquet_as_text
 
 DEFAULTS = WorkloadOptions()
 OPEN_END = "the last line has no end: read as it is, and cut short perhaps"
-
-
-class Reader(Protocol):
-    """What every format module has."""
-
-    def read(self, source: TraceFile, options: WorkloadOptions, progress: Progress | None = None) -> Workload:
-        """The workload in the file."""
-        ...
 
 
 def read_workload(
@@ -76,7 +67,7 @@ def _read(source: TraceFile, fmt: str, options: WorkloadOptions, progress: Progr
     name = format_of(source, options) if fmt == "auto" else fmt
     check_zone(name, options)
     with as_table(source, name) as text:
-        workload = cast("Reader", module_of(name)).read(text, options, progress)
+        workload: Workload = module_of(name).read(text, options, progress)
     provenance = workload.provenance
     if text is not source:
         provenance = replace(provenance, digest=source.digest(), format=name)

@@ -7,7 +7,6 @@ import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -39,7 +38,6 @@ from hcloud.readers.workloads.tables.dates import ALLOWED, ZONED, has_zone, is_d
 from hcloud.readers.workloads.tables.lengths import in_gib, unit_of, units_of_aws
 from hcloud.readers.workloads.tables.locate import ISO, TableLayout, duplicates, locate
 from hcloud.readers.workloads.tables.marks import mark_of
-from hcloud.readers.workloads.tables.zones import mixed_zones
 
 _DATE = re.compile(r"\s*\d{4}-\d\d-\d\d", re.ASCII)
 _UTC = re.compile(r"(Z|z|UTC|GMT|[+-]00(:?00)?)$")
@@ -136,7 +134,7 @@ def header_layout(
         replace(by_name[name], stored=there) if name in by_name else Column(f"{name} #{i}", "skip")
         for i, (name, there) in enumerate(zip(names, stored, strict=True))
     )
-    columns = _with_time_type(source, columns, delimiter, skip)
+    columns = _with_time_type(source, columns)
     numbers = {at for at, column in enumerate(columns) if column.sort in ("number", "size", "clock", "time")}
     return TableLayout(columns, delimiter, skip=skip, decimal=mark_of(source, delimiter, decimal, numbers))
 
@@ -148,34 +146,27 @@ def renamed(file: str, names: list[str], called: Mapping[str, str], known: tuple
     return [back.get(name, f"{name} (not used)" if name in called else name) for name in names]
 
 
-def _with_time_type(source: TraceFile, columns: tuple[Column, ...], delimiter: str, skip: int) -> tuple[Column, ...]:
+def _with_time_type(source: TraceFile, columns: tuple[Column, ...]) -> tuple[Column, ...]:
     """Time columns settled as plain seconds unless their first cells hold a date."""
-    first = _first_cells(source, columns, delimiter, skip)
+    first = _first_cells(source, columns)
     if len(first) != len(columns):
         return columns
-    ticks = max((ticks_of(v.strip()) for c, v in zip(columns, first, strict=True) if c.sort == "time"), default=0.0)
-    _check_zones(source, columns, first)
+    times = [(c, cell.strip()) for c, cell in zip(columns, first, strict=True) if c.sort == "time"]
+    _check_times(source.name, times)
+    ticks = max((ticks_of(cell) for _, cell in times), default=0.0)
     return tuple(_settled(column, cell, ticks) for column, cell in zip(columns, first, strict=True))
 
 
-def _first_cells(source: TraceFile, columns: tuple[Column, ...], delimiter: str, skip: int) -> list[str]:
+def _first_cells(source: TraceFile, columns: tuple[Column, ...]) -> list[str]:
     """The first row, in which an empty time is that of the first row near it that has one, else that of the other
     times; nothing where the rows do not fit."""
-    lines = (line for line in source.head.decode("utf-8", "replace").split("\n")[1 + skip :] if line.strip())
-    try:
-        rows = csv.reader(islice(lines, LOOK), delimiter=delimiter)
-        first = next(rows, [])
-        empty = [i for i, (c, cell) in enumerate(zip(columns, first, strict=False)) if c.sort == "time" and not cell]
-        for row in rows if empty else ():
-            for index in [i for i in empty if len(row) == len(first) and row[i]]:
-                first[index] = row[index]
-                empty.remove(index)
-            if not empty:
-                break
-    except csv.Error:  # the full pass says where and what
-        return []
+    rows = [row for row in first_rows(source) if row]
+    first = rows[0] if rows else []
+    for at, column in enumerate(columns[: len(first)]):
+        if column.sort == "time" and not first[at]:
+            first[at] = next((row[at] for row in rows if len(row) == len(first) and row[at]), "")
     other = next((cell for c, cell in zip(columns, first, strict=False) if c.sort == "time" and cell), "")
-    return [other if i in empty else cell for i, cell in enumerate(first)]
+    return [cell or (other if c.sort == "time" else "") for c, cell in zip(columns, first, strict=False)]
 
 
 def columns_of_jobs(source: TraceFile, names: Sequence[str]) -> dict[str, str]:
@@ -240,27 +231,26 @@ def first_rows(source: TraceFile) -> list[list[str]]:
         return []
 
 
-def _check_zones(source: TraceFile, columns: tuple[Column, ...], first: list[str]) -> None:
-    """InputError where one column of times is in a zone other than UTC and another says none: hours may lie between."""
-    cells = [(c, cell.strip()) for c, cell in zip(columns, first, strict=True) if c.sort == "time"]
+def _check_times(file: str, cells: Sequence[tuple[Column, str]]) -> None:
+    """InputError where one column of times is in a zone other than UTC and another says none, as hours may lie between;
+    and where one has dates or Unix times, and another small numbers, which may be a wait."""
+    dated = [c.in_file for c, cell in cells if _DATE.match(cell) or ticks_of(cell) or written_as(cell)]
+    small = [(c, cell) for c, cell in cells if cell.isdecimal() and int(cell) and not ticks_of(cell)]
+    if dated and small:
+        column, cell = small[0]
+        raise InputError(
+            f"{file}: column {column.in_file} has no times as column {dated[0]} has: {shown(cell)}",
+            hint=f"name another in place of {column.in_file}, or write all times in one way",
+        )
     times = [(c, cell) for c, cell in cells if _DATE.match(cell) or written_as(cell) or is_date(cell)]
-    _check_of_one_sort(source.name, columns, first)
     elsewhere = [(c, cell) for c, cell in times if has_zone(cell) and not _UTC.search(cell)]
-    naive = [c for c, cell in times if not has_zone(cell) and not c.zone]
+    naive = [c.in_file for c, cell in times if not has_zone(cell) and not c.zone]
     if elsewhere and naive:
         column, cell = elsewhere[0]
-        raise mixed_zones(source.name, (column.in_file, shown(cell)), naive[0].in_file)
-
-
-def _check_of_one_sort(file: str, columns: tuple[Column, ...], first: list[str]) -> None:
-    """InputError where one column of times has dates or Unix times, and another small numbers: it may be a wait."""
-    cells = {c.in_file: cell.strip() for c, cell in zip(columns, first, strict=True) if c.sort == "time"}
-    dated = [name for name, cell in cells.items() if _DATE.match(cell) or ticks_of(cell) or written_as(cell)]
-    small = [name for name, cell in cells.items() if cell.isdecimal() and int(cell) and not ticks_of(cell)]
-    if dated and small:
         raise InputError(
-            f"{file}: column {small[0]} has no times as column {dated[0]} has: {shown(cells[small[0]])}",
-            hint=f"name another in place of {small[0]}, or write all times in one way",
+            f"{file}: the times of column {column.in_file} have a time zone ({shown(cell)}) and those of {naive[0]}"
+            " have none",
+            hint=f"write both in one zone, or say that of {naive[0]}: --set zone=Europe/Berlin",
         )
 
 
