@@ -26,7 +26,7 @@ from hcloud.readers.bills.stored import column_at, is_text
 from hcloud.readers.bills.twice import IDENTITY, OWNER
 from hcloud.readers.workloads.findings import shown
 from hcloud.readers.workloads.source import HEAD_BYTES, CheckedReader, TraceFile, parquet_errors
-from hcloud.readers.workloads.tables.delimited import Header, header_names
+from hcloud.readers.workloads.tables.header import Header, header_names
 
 _BLOCK, _ROWS = 2 << 20, 3 << 15
 """Read at a time: bytes of a file of text, of which Arrow reads 32 ahead, and rows of Parquet."""

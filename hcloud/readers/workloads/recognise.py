@@ -33,16 +33,8 @@ from hcloud.readers.workloads.other_programs import OTHER_JSON, OTHER_TEXT
 from hcloud.readers.workloads.source import ZIP, TraceFile
 from hcloud.readers.workloads.tables.blanks import apart_by_blanks
 from hcloud.readers.workloads.tables.day_and_time import refuse_days_apart
-from hcloud.readers.workloads.tables.delimited import (
-    LOOK,
-    Header,
-    columns_of_jobs,
-    first_rows,
-    header_names,
-    is_of_machines,
-    likely_units,
-    separator,
-)
+from hcloud.readers.workloads.tables.guessing import columns_of_jobs, is_of_machines, likely_units
+from hcloud.readers.workloads.tables.header import LOOK, Header, first_rows, header_names, separator
 from hcloud.readers.workloads.tables.parquet_text import parquet_as_text
 from hcloud.units import some_of
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 import re
-import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 import pyarrow as pa
 from pyarrow import csv as arrow_csv
@@ -17,43 +14,24 @@ from hcloud.readers.workloads.commands import bare_memory, jobs_advice, skipping
 from hcloud.readers.workloads.findings import Findings, shown
 from hcloud.readers.workloads.identity import suspicious
 from hcloud.readers.workloads.meanings import (
-    JOBS,
-    OF_KINDS,
     SERIES,
-    are_kinds,
-    are_truths,
     check_called,
     is_jobs,
-    job_columns,
     meant,
-    plain,
-    unit_said,
 )
 from hcloud.readers.workloads.options import Decimal, WorkloadOptions
-from hcloud.readers.workloads.quantities import NUMBER, likely_unit
-from hcloud.readers.workloads.source import HEAD_BYTES, CheckedReader, TraceFile
+from hcloud.readers.workloads.source import CheckedReader, TraceFile
 from hcloud.readers.workloads.tables.clock import PAIRS, is_clock
 from hcloud.readers.workloads.tables.columns import Column, Sink, SuspectError, ticks_of
 from hcloud.readers.workloads.tables.dates import ALLOWED, ZONED, has_zone, is_date, written_as
-from hcloud.readers.workloads.tables.lengths import in_gib, unit_of, units_of_aws
+from hcloud.readers.workloads.tables.guessing import columns_of_jobs, likely_units
+from hcloud.readers.workloads.tables.header import first_rows, header_names
 from hcloud.readers.workloads.tables.locate import ISO, TableLayout, duplicates, locate
 from hcloud.readers.workloads.tables.marks import mark_of
 
 _DATE = re.compile(r"\s*\d{4}-\d\d-\d\d", re.ASCII)
 _UTC = re.compile(r"(Z|z|UTC|GMT|[+-]00(:?00)?)$")
-LOOK = 1000  # ours: rows by which it is told what the columns of a table hold
 _LONGEST_BLOCK = 1 << 19
-_SEPARATOR = re.compile(r"sep=(.)\s*", re.ASCII)
-"""The line that tells Excel how columns are separated."""
-_QUOTED = re.compile(r'"[^"]*"')
-
-
-class Header(NamedTuple):
-    """The names in a header line, what separates them, and how many lines stand before it."""
-
-    names: list[str]
-    delimiter: str
-    skip: int = 0
 
 
 Progress = Callable[[float], None]
@@ -79,41 +57,6 @@ def read_table(source: TraceFile, layout: TableLayout, max_rows: int, progress: 
         raise InputError(f"{source.name}: no rows; the file has only a header")
     _refuse_duplicates(source, layout, sink)
     return sink
-
-
-def header_names(source: TraceFile) -> Header:
-    """The header of a file; InputError for one that is none."""
-    first, newline, rest = source.head.partition(b"\n")
-    told = _SEPARATOR.fullmatch(first.decode("utf-8", "replace"))
-    if told is not None:
-        first, newline, _ = rest.partition(b"\n")
-    if not newline and len(first) >= HEAD_BYTES:
-        raise InputError(f"{source.name}: the header line is longer than {HEAD_BYTES:,} bytes")
-    try:
-        text = first.removesuffix(b"\r").decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{source.name}: line 1: the header is not UTF-8", hint="save it as UTF-8") from error
-    if "\r" in text:
-        raise InputError(
-            f"{source.name}: line 1: a carriage return without a line feed; end lines with LF or CRLF",
-            hint=f"write line feeds: tr '\\r' '\\n' < {shlex.quote(source.name)} > mended.csv",
-        )
-    delimiter = told[1] if told is not None else separator(text)
-    if not newline:
-        raise InputError(f"{source.name}: no rows; the file has only a header")
-    try:
-        cells = next(csv.reader([text], delimiter=delimiter), [])
-    except csv.Error as error:
-        raise InputError(f"{source.name}: line 1: {error}") from error
-    return Header([name.strip() for name in cells], delimiter, int(told is not None))
-
-
-def separator(text: str) -> str:
-    """What separates the columns of a line: the commonest of comma, semicolon and tab outside quotes; else a bar, which
-    names may hold."""
-    bare = _QUOTED.sub("", text)
-    found = max(",;\t", key=bare.count)
-    return found if found in bare or "|" not in bare else "|"
 
 
 def header_layout(
@@ -167,68 +110,6 @@ def _first_cells(source: TraceFile, columns: tuple[Column, ...]) -> list[str]:
             first[at] = next((row[at] for row in rows if len(row) == len(first) and row[at]), "")
     other = next((cell for c, cell in zip(columns, first, strict=False) if c.sort == "time" and cell), "")
     return [cell or (other if c.sort == "time" else "") for c, cell in zip(columns, first, strict=False)]
-
-
-def columns_of_jobs(source: TraceFile, names: Sequence[str]) -> dict[str, str]:
-    """What the columns of a table of jobs are by their names, of which several may be ids and some their kind by what
-    stands there."""
-    found = job_columns(names)
-    if not is_jobs(found):
-        return found
-    rows = first_rows(source)
-    cells = {name: [row[at] for row in rows if len(row) > at] for at, name in enumerate(names)}
-    found = job_columns([name for name in names if not are_truths(cells[name])])
-    if "id" in found:
-        ids = [name for name in names if "id" in meant([name], JOBS)]
-        found["id"] = next((name for name in ids if len(set(cells[name])) == len(cells[name])), "")
-    if "memory" not in found and (bare := bare_memory(names)) and likely_unit(cells[bare]) == "auto":
-        found["memory"] = bare
-    free = [name for name in names if plain(name) in OF_KINDS and name not in found.values()]
-    found["kind"] = next((name for name in free if are_kinds(cells[name])), "")
-    return {mine: name for mine, name in found.items() if name}
-
-
-def likely_units(source: TraceFile, found: Mapping[str, str], names: Sequence[str]) -> dict[str, str]:
-    """What of jobs no name says: MiB, CPU units and jobs that still run of AWS Batch and ECS, bytes of Ray and of
-    large numbers, and milliseconds of durations beside times in these."""
-    cells = [dict(zip(names, map(str.strip, row), strict=False)) for row in first_rows(source)]
-    units = units_of_aws(cells, found, names)
-    if found.get("memory") == "entrypoint_memory":
-        units["memory_unit"] = "B"
-    bare = bare_memory(names) if "memory" not in found else ""
-    if bare and (unit := likely_unit([row.get(bare, "") for row in cells]) or in_gib(cells, bare, found, units)):
-        units["memory_unit"] = unit
-    if {"start", "end"} <= {*found} and any(row.get(found["end"]) and not row.get(found["start"]) for row in cells):
-        units.setdefault("open_ends", "leave-out")
-    if "duration" not in found or unit_said("duration", found["duration"]):
-        return units
-    first = next((row for row in cells if NUMBER.fullmatch(row.get(found["duration"], ""))), None)
-    unit = unit_of(first, found, meant(names, JOBS)) if first else ""
-    return {**units, "duration_unit": unit} if unit else units
-
-
-def is_of_machines(source: TraceFile, names: Sequence[str], found: Mapping[str, str]) -> bool:
-    """Whether a table with a time, a name and a value has the use of machines: by the value's name, as it is no number
-    of CPUs, or as every name stands there at every time."""
-    if meant([found["value"]], JOBS).get("cores") is None:
-        return True
-    time, name, value = (names.index(found[mine]) for mine in ("timestamp", "name", "value"))
-    rows = [row for row in first_rows(source) if len(row) == len(names)]
-    pairs = {(row[time], row[name]) for row in rows}
-    times, named = ({pair[at] for pair in pairs} for at in (0, 1))
-    is_grid = len(named) > 1 and len(times) > 1 and len(pairs) == len(rows) == len(times) * len(named)
-    return is_grid or not all(row[value].strip().isdigit() for row in rows)
-
-
-def first_rows(source: TraceFile) -> list[list[str]]:
-    """The first rows of a table; none where they are none."""
-    _, delimiter, skip = header_names(source)
-    lines = source.head.decode("utf-8", "replace").split("\n")[1 + skip :]
-    whole = lines[:-1] if len(source.head) >= HEAD_BYTES else lines
-    try:
-        return list(csv.reader(whole[:LOOK], delimiter=delimiter))
-    except csv.Error:  # the full pass says where and what
-        return []
 
 
 def _check_times(file: str, cells: Sequence[tuple[Column, str]]) -> None:

@@ -17,7 +17,8 @@ from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.quantities import SECONDS
 from hcloud.readers.workloads.source import TraceFile
 from hcloud.readers.workloads.tables.columns import Sink
-from hcloud.readers.workloads.tables.delimited import Progress, header_layout, header_names, read_table
+from hcloud.readers.workloads.tables.delimited import Progress, header_layout, read_table
+from hcloud.readers.workloads.tables.header import header_names
 from hcloud.readers.workloads.tables.locate import lines_of
 from hcloud.readers.workloads.tables.mending import mending_command
 

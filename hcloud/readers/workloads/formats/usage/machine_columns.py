@@ -26,7 +26,7 @@ from hcloud.readers.workloads.meanings import (
 )
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.source import TraceFile
-from hcloud.readers.workloads.tables.delimited import first_rows
+from hcloud.readers.workloads.tables.header import first_rows
 from hcloud.units import some_of
 
 GOOGLE = "TimeSeries ID"

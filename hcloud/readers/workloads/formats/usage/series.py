@@ -19,7 +19,8 @@ from hcloud.readers.workloads.formats.jobs.stated_units import OF_CELLS, OF_G
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.source import TraceFile
 from hcloud.readers.workloads.tables.columns import Column
-from hcloud.readers.workloads.tables.delimited import Progress, dated, header_layout, header_names, read_table
+from hcloud.readers.workloads.tables.delimited import Progress, dated, header_layout, read_table
+from hcloud.readers.workloads.tables.header import header_names
 from hcloud.readers.workloads.tables.locate import TableLayout, lines_of
 
 if TYPE_CHECKING:
