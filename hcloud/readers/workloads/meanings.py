@@ -10,7 +10,7 @@ from hcloud.readers.workloads.findings import shown
 
 _OF_JOBS = {
     "id": "id job job_id jobid jobidraw task task_id taskid name jobname job_name run_id pod pod_name uuid "
-    "submission_id auftrag",
+    "submission_id auftrag instance_id",
     "submit": "submit submit_time submitted submitted_at submitted_on submit_at submission submission_time time_submit "
     "arrival arrival_time arrived queued queued_at queued_when queued_dttm enqueued enqueued_at enqueue_time qtime "
     "created created_at created_on create_time creation_time creation_timestamp creation_date submit_date "

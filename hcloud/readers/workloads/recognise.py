@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from hcloud.errors import InputError
@@ -121,8 +121,9 @@ def _is_rather_jobs(source: TraceFile, names: Sequence[str]) -> bool:
     which a duration is no job's."""
     jobs, series = meant(names, JOBS), meant(names, SERIES)
     times = {"submit", "start"} & set(jobs) and "_time" not in names  # Influx
-    of_use = {"name", "value"} <= set(series) and (not times or plain(jobs.get("end", "")) in _OF_MACHINES)
-    return is_jobs(job_columns(names)) and not (of_use and is_of_machines(source, names, series))
+    has_use = is_use(series) and "name" in series
+    of_use = has_use and (not times or plain(jobs.get("end", "")) in _OF_MACHINES)
+    return is_jobs(columns_of_jobs(source, names)) and not (of_use and is_of_machines(source, names, series))
 
 
 def _in_percent(source: TraceFile, header: Header | None) -> bool:
@@ -148,7 +149,7 @@ def _parquet(source: TraceFile) -> str:
     return "jobs-parquet" if found == "jobs-csv" else found
 
 
-_JOBS = "a table of jobs (jobs-csv)"
+_JOBS, _SERIES = "a table of jobs (jobs-csv)", "a series (machines)"
 _FORMATS = "'hcloud workload --help' lists the formats, docs/reference/formats.md has an example of each"
 _NAMES, _LOOK, _TITLES = 12, 1000, 20
 _RULED = re.compile(rb"dag_id[^\n]*\n=+\+=")
@@ -165,7 +166,7 @@ def unknown_table(source: TraceFile, names: Sequence[str]) -> InputError:
         total = next((name for name in names if name.endswith(r"(_Total)\% Processor Time")), "NAME")
         keys = {"columns": as_option({"timestamp": names[0], "value": total}), "dates": "month-first"}
         read = advice(source, keys)
-        return _refusal(source, "a series (machines)", "timestamp", read)
+        return _refusal(source, _SERIES, "timestamp", read)
     value = next((name for name in VALUES if name in series), None)
     of_use = value is not None and jobs.get("submit") == series.get("timestamp") and not {"id", "cores"} & {*jobs}
     if is_jobs(jobs) and not of_use:
@@ -177,23 +178,33 @@ def unknown_table(source: TraceFile, names: Sequence[str]) -> InputError:
         more = (f"{memory} is the memory in use with it",) if memory else ()
         columns |= {"memory": memory} if memory else {}
         read = advice(source, {"columns": as_option(columns, whole=True)}, *more)
-        return _refusal(source, "a series (machines)", _first_missing(names, ("timestamp", "value")), read)
-    if "submit" in jobs and ("cores" in jobs or "id" in jobs or "memory" in jobs):
-        given = as_option(jobs)
-        told = f"say which holds it: --columns {given + ',' if given else ''}duration=NAME (or end=NAME)"
-        return _refusal(source, _JOBS, "duration", f"{told}; its columns: {some_of(names, _NAMES)}")
+        return _refusal(source, _SERIES, _first_missing(names, ("timestamp", "value")), read)
+    if "submit" in jobs and {"cores", "id", "memory"} & {*jobs}:
+        return _refusal(source, *_untold(names, jobs, series))
     if not {"submit", "timestamp"} & {*jobs, *series} and (titles := _titles_above(source, names[0])) is not None:
         return titles
     if value is not None:
         given = as_option({mine: series[mine] for mine in ("name", value, "memory") if mine in series}, whole=True)
         told = f"say which holds the times: --columns timestamp=NAME,{given}; its columns: {some_of(names, _NAMES)}"
-        return _refusal(source, "a series (machines)", "timestamp", told)
+        return _refusal(source, _SERIES, "timestamp", told)
     told = (
         "of jobs say --columns submit=NAME,duration=NAME (or end=NAME), with cores=NAME, memory=NAME and id=NAME where"
         " it has them, of use over time --columns timestamp=NAME,value=NAME, with name=NAME of machines; its columns: "
         f"{some_of(names, _NAMES)}"
     )
     return _refusal(source, _JOBS, "submit", told)
+
+
+def _untold(names: Sequence[str], jobs: Mapping[str, str], series: Mapping[str, str]) -> tuple[str, str, str]:
+    """Of a table with times and names: what it is nearest to, which column is missing, and how to say it."""
+    if "name" in series and jobs["submit"] == series.get("timestamp") and not {"cores", "memory"} & {*jobs}:
+        keys = as_option({"timestamp": jobs["submit"], "name": "NAME", "value": "NAME"}, whole=True)
+        nearest, missing, told = _SERIES, "value", f"say which hold the machines and their use: --columns {keys}"
+    else:
+        given = as_option(jobs)
+        told = f"say which holds it: --columns {given + ',' if given else ''}duration=NAME (or end=NAME)"
+        nearest, missing = _JOBS, "duration"
+    return nearest, missing, f"{told}; its columns: {some_of(names, _NAMES)}"
 
 
 _MONITORING = {"resultType", "MetricDataResults", "Metrics", "Reservations", "timeseries", "timeSeries"}

@@ -3,6 +3,7 @@ that no name says: of how long they ran by the times beside it, of memory by the
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
@@ -12,6 +13,8 @@ from hcloud.readers.workloads.commands import bare_memory
 from hcloud.readers.workloads.meanings import (
     JOBS,
     OF_KINDS,
+    SERIES,
+    VALUES,
     are_kinds,
     are_truths,
     is_jobs,
@@ -23,9 +26,13 @@ from hcloud.readers.workloads.meanings import (
 from hcloud.readers.workloads.quantities import NUMBER, likely_unit
 from hcloud.readers.workloads.source import TraceFile
 from hcloud.readers.workloads.tables.columns import ticks_of
+from hcloud.readers.workloads.tables.dates import is_date, written_as
 from hcloud.readers.workloads.tables.header import first_rows
 
 _MS = 1e3
+_BEGINS = {"submit", "start"}
+_OF_TIMES = {*_BEGINS, "end", "timestamp"}
+_DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _LONG = 1e6  # ours: a number from which on it is asked whether it is ms
 _OF_SECOND = {"s": 1, "ms": 1000, "min": 1 / 60, "h": 1 / 3600}
 """How many of each unit a second is."""
@@ -41,7 +48,7 @@ def columns_of_jobs(source: TraceFile, names: Sequence[str]) -> dict[str, str]:
         return found
     rows = first_rows(source)
     cells = {name: [row[at] for row in rows if len(row) > at] for at, name in enumerate(names)}
-    found = job_columns([name for name in names if not are_truths(cells[name])])
+    found = job_columns(_that_are_as_called(names, cells))
     if "id" in found:
         ids = [name for name in names if "id" in meant([name], JOBS)]
         found["id"] = next((name for name in ids if len(set(cells[name])) == len(cells[name])), "")
@@ -50,6 +57,20 @@ def columns_of_jobs(source: TraceFile, names: Sequence[str]) -> dict[str, str]:
     free = [name for name in names if plain(name) in OF_KINDS and name not in found.values()]
     found["kind"] = next((name for name in free if are_kinds(cells[name])), "")
     return {mine: name for mine, name in found.items() if name}
+
+
+def _that_are_as_called(names: Sequence[str], cells: Mapping[str, Sequence[str]]) -> list[str]:
+    """The columns without those that are called as times and hold none, where another holds times: as machines may be
+    called ``started`` and ``complete``."""
+    called = [name for name in names if _OF_TIMES & {*meant([name], JOBS), *meant([name], SERIES)}]
+    times = [name for name in called if any(map(_is_moment, cells[name]))]
+    other = [name for name in called if name not in times and any(map(str.strip, cells[name]))] if times else []
+    return [name for name in names if name not in other and not are_truths(cells[name])]
+
+
+def _is_moment(cell: str) -> bool:
+    cell = cell.strip()
+    return bool(ticks_of(cell) or _DAY.match(cell) or written_as(cell) or is_date(cell))
 
 
 def likely_units(source: TraceFile, found: Mapping[str, str], names: Sequence[str]) -> dict[str, str]:
@@ -73,15 +94,17 @@ def likely_units(source: TraceFile, found: Mapping[str, str], names: Sequence[st
 
 def is_of_machines(source: TraceFile, names: Sequence[str], found: Mapping[str, str]) -> bool:
     """Whether a table with a time, a name and a value has the use of machines: by the value's name, as it is no number
-    of CPUs, or as every name stands there at every time."""
-    if meant([found["value"]], JOBS).get("cores") is None:
+    of CPUs, or as every name stands there at every time (one alone with one begin)."""
+    value = next(found[mine] for mine in VALUES if mine in found)
+    if meant([value], JOBS).get("cores") is None:
         return True
-    time, name, value = (names.index(found[mine]) for mine in ("timestamp", "name", "value"))
-    rows = [row for row in first_rows(source) if len(row) == len(names)]
-    pairs = {(row[time], row[name]) for row in rows}
+    rows = [dict(zip(names, row, strict=True)) for row in first_rows(source) if len(row) == len(names)]
+    pairs = {(row[found["timestamp"]], row[found["name"]]) for row in rows}
     times, named = ({pair[at] for pair in pairs} for at in (0, 1))
-    is_grid = len(named) > 1 and len(times) > 1 and len(pairs) == len(rows) == len(times) * len(named)
-    return is_grid or not all(row[value].strip().isdigit() for row in rows)
+    begins = [name for name in names if _BEGINS & {*meant([name], JOBS)}]
+    is_one = any(len({row[name] for row in rows}) == 1 for name in begins)
+    is_grid = (is_one or len(named) > 1) and len(times) > 1 and len(pairs) == len(rows) == len(times) * len(named)
+    return is_grid or (value != found.get("cores") and not all(row[value].strip().isdigit() for row in rows))
 
 
 def _unit_of(row: Mapping[str, str], found: Mapping[str, str], named: Mapping[str, str]) -> str:
