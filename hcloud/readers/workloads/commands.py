@@ -234,6 +234,8 @@ def _assumed(
             "durations are in s (else say ms)" if unit == "s" else f"durations are in {unit}, by its times (else say s)"
         )
     cores = found.get("cores", "")
+    if "vcpus_per_core" in units:
+        yield f"{cores} is in per cent of a vCPU, as Alibaba has it"
     if "cores_unit" not in units and (plain(cores) == "cpu" or "slots" in plain(cores)):
         yield f"{cores} counts vCPUs (else add --set vcpus_per_core=N, the vCPUs of each)"
     yield from _sizes_left(source, found, names)

@@ -37,7 +37,9 @@ def read_folder(
     """The sum of all machines of a folder. Files of another kind (told by their endings) are left out and counted; one
     that cannot be used is an InputError, as is one that is there twice."""
     files, others = _files(folder)
-    known, unknown = files_with_formats(folder, fmt, options)
+    known, unknown = _recognised(folder, files, fmt, options)
+    if not known:
+        raise _nothing(folder, unknown, others)
     found = list[Demand]()
     for number, (source, name) in enumerate(known, 1):
         try:
@@ -46,6 +48,7 @@ def read_folder(
             raise _as_of_folder(error, folder, files) from error
         if progress is not None:
             progress(number / len(known))
+    _refuse_unknown(known, unknown)
     _refuse_copies([source for source, _ in known], found)
     left_out = Counter({"files of no series": len(unknown), "folders in the folder": len(others)})
     once, twice = counted_once(found)
@@ -55,20 +58,23 @@ def read_folder(
     return replace(summed, provenance=replace(summed.provenance, modelled=rules))
 
 
-def files_with_formats(
-    folder: Path, fmt: str, options: WorkloadOptions
-) -> tuple[list[tuple[TraceFile, str]], list[tuple[Path, InputError]]]:
-    """The files of a folder that can be read as workloads, by name, and the others with why not; InputError where there
-    are none, or one that is named like those and cannot be."""
+def files_with_formats(folder: Path, fmt: str, options: WorkloadOptions) -> list[tuple[TraceFile, str]]:
+    """The files of a folder that can be read as workloads, by name; InputError where there are none, or one that
+    cannot be used."""
     files, others = _files(folder)
     known, unknown = _recognised(folder, files, fmt, options)
     if not known:
         raise _nothing(folder, unknown, others)
+    _refuse_unknown(known, unknown)
+    return known
+
+
+def _refuse_unknown(known: Sequence[tuple[TraceFile, str]], unknown: Sequence[tuple[Path, InputError]]) -> None:
+    """Refuse a file that is named like those that can be used, and cannot be."""
     endings = {source.path.suffix.lower() for source, _ in known}
     for path, error in unknown:
         if path.suffix.lower() in endings:
             raise error
-    return known, unknown
 
 
 def _files(folder: Path) -> tuple[list[Path], list[Path]]:

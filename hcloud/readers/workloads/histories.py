@@ -72,7 +72,7 @@ def read_histories(
     check_format(fmt)
     with spooled(path) as (file, name):
         if file.is_dir():
-            files, _ = files_with_formats(file, fmt, options)
+            files = files_with_formats(file, fmt, options)
             found = [_histories(_of_verb(source), known, options) for source, known in files]
             return _together(str(path), [_named_by_file(one) for one in found])
         source = _of_verb(with_options(only_member(open_source(file, name)), options))

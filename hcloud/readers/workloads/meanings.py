@@ -25,7 +25,7 @@ _OF_JOBS = {
     "num_cores n_cpus n_cores ncores cpu_count cpu_cores "
     "processors procs num_processors num_procs nprocs slots required_slots alloc_cpus req_cpus request_cpus "
     "requested_cpus requested_cpu requested_cores allocated_cpus cpu_request cpu_requests entrypoint_num_cpus "
-    "resource_list_ncpus millicores millicpu kerne",
+    "resource_list_ncpus plan_cpu millicores millicpu kerne",
     "memory": "memory entrypoint_memory",  # "mem" without a unit may be MB
     "gpus": "gpus gpu num_gpus num_gpu n_gpus n_gpu ngpus gpu_num gpu_count "
     "gpu_request gpu_requests req_gpus request_gpus requested_gpus alloc_gpus "
@@ -117,7 +117,7 @@ _UNITS = re.compile(r"\s*[\[(](utc|gmt|s|sec|seconds|count|avg|average|mean|max|
 
 _PER_NODE = re.compile(
     r"nodes|node_(count|num)|num_node|per_(node|task)$"
-    r"|^((num_|n_?)?(instances|machines|replicas|tasks|copies)|(instance_|task_)?count|array_size|quantity|qty)$"
+    r"|^((num_|n_?)?(instances|machines|replicas|tasks|copies)|(instance_|task_)?count|array_size|quantity|qty|inst_num)$"
 )
 _SIZES = re.compile(
     rf"{_PER_NODE.pattern}|^ppn$|(^|_)n?(v?cpus?|v?cores?|procs|slots?|workers)"

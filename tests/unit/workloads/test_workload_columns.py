@@ -684,6 +684,7 @@ _HOURS = [f"2026-11-01T{hour}:00:00Z" for hour in (10, 11, 12)]
         ("time,complete,date", "{},1.5,2", "column 'date' is no machine's use of CPUs by its name"),
         ("time,name,vcpus,launched,terminated", f"{{}},web,4,{_HOURS[0]},{_HOURS[2]}", "unknown column 'launched'"),
         ("LaunchTime,InstanceId,State", "{},i-1,running", "--columns id=InstanceId,submit=LaunchTime,duration=NAME"),
+        ("start_time,end_time,plan_cpu", f"{{}},{_HOURS[2]},50", "cores=plan_cpu --set vcpus_per_core=0.01"),
         ("name,time,host,usage_user", "cpu,{},a,1.5", "the machines and their use: --columns timestamp=time"),
     ],
 )

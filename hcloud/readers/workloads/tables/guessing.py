@@ -74,12 +74,14 @@ def _is_moment(cell: str) -> bool:
 
 
 def likely_units(source: TraceFile, found: Mapping[str, str], names: Sequence[str]) -> dict[str, str]:
-    """What of jobs no name says: MiB, CPU units and jobs that still run of AWS Batch and ECS, bytes of Ray and of
-    large numbers, and milliseconds of durations beside times in these."""
+    """What of jobs no name says: MiB, CPU units and jobs that still run of AWS Batch and ECS, per cent of a vCPU of
+    Alibaba, bytes of Ray and of large numbers, and milliseconds of durations beside times in these."""
     cells = [dict(zip(names, map(str.strip, row), strict=False)) for row in first_rows(source)]
     units = _units_of_aws(cells, found, names)
     if found.get("memory") == "entrypoint_memory":
         units["memory_unit"] = "B"
+    if found.get("cores") == "plan_cpu":
+        units["vcpus_per_core"] = "0.01"
     bare = bare_memory(names) if "memory" not in found else ""
     if bare and (unit := likely_unit([row.get(bare, "") for row in cells]) or _in_gib(cells, bare, found, units)):
         units["memory_unit"] = unit
