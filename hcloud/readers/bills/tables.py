@@ -26,7 +26,7 @@ from hcloud.readers.bills.stored import column_at, is_text
 from hcloud.readers.bills.twice import IDENTITY, OWNER
 from hcloud.readers.workloads.findings import shown
 from hcloud.readers.workloads.source import HEAD_BYTES, CheckedReader, TraceFile, parquet_errors
-from hcloud.readers.workloads.tables.delimited import Header, header_names
+from hcloud.readers.workloads.tables.header import Header, header_names
 
 _BLOCK, _ROWS = 2 << 20, 3 << 15
 """Read at a time: bytes of a file of text, of which Arrow reads 32 ahead, and rows of Parquet."""
@@ -287,10 +287,10 @@ def _streamed(
     try:
         with reader:
             for batch in opened(reader):
-                file.share = min(reader.raw.taken / max(file.source.size, 1), 1.0)
+                file.share = reader.share
                 yield named(file, batch)
                 rows += batch.num_rows
-            file.digest = reader.digest()
+            file.digest = file.source.digest()
     except MemoryError:
         raise
     except (pa.ArrowException, UnicodeDecodeError) as error:

@@ -50,7 +50,7 @@ def read_reimages(path: Path, servers: Servers) -> ReimageLog:
         raise InputError(none_such(path, "reimages"), hint="a csv with the columns server, time and kind")
     source = replace(open_source(path), command=("hcloud", "harvest", "replicas", "--reimages", str(path)))
     known = Column("server", "label", told=f"a server of {servers.file}", choices=servers.row.keys())
-    sink = read_table(source, header_layout(source, (known, *_COLUMNS), ignore_extra=True), _MOST).sink
+    sink = read_table(source, header_layout(source, (known, *_COLUMNS), ignore_extra=True), _MOST)
     codes, row = sink.codes("server"), np.array([servers.row[name] for name in sink.labels("server")], np.int64)
     times = sink.numbers("time")
     kinds = np.array([*sink.labels("kind"), "rebuild"])[sink.codes("kind")] if sink.has("kind") else None

@@ -46,7 +46,7 @@ def read_servers(path: Path) -> Servers:
         error.hint = _HEADER  # --columns is about the use
         raise
     try:
-        sink = read_table(source, layout, _MOST).sink
+        sink = read_table(source, layout, _MOST)
     except InputError as error:
         if error.problems:
             raise _refused(source, layout, error) from error

@@ -26,18 +26,7 @@ from hcloud.readers.workloads.quantities import NUMBER
 from hcloud.readers.workloads.source import STDIN_FILE, STDIN_NAME, UNPACK, TraceFile
 
 _BARE_MEMORY = frozenset(
-    (
-        "mem",
-        "ram",
-        "resource_list_mem",
-        "mem_req",
-        "mem_request",
-        "req_mem",
-        "memory_request",
-        "request_memory",
-        "max_rss",
-        "maxrss",
-    )
+    "mem ram resource_list_mem mem_req mem_request req_mem memory_request request_memory max_rss maxrss".split()  # noqa: SIM905
 )
 _FLAGS = ("columns", "decimal")
 _NODES = re.compile(r"((num|n|req|alloc|number_of)_?)?(nodes|hosts|instances|replicas)|node_(count|num)|num_node")
@@ -245,6 +234,8 @@ def _assumed(
             "durations are in s (else say ms)" if unit == "s" else f"durations are in {unit}, by its times (else say s)"
         )
     cores = found.get("cores", "")
+    if "vcpus_per_core" in units:
+        yield f"{cores} is in per cent of a vCPU, as Alibaba has it"
     if "cores_unit" not in units and (plain(cores) == "cpu" or "slots" in plain(cores)):
         yield f"{cores} counts vCPUs (else add --set vcpus_per_core=N, the vCPUs of each)"
     yield from _sizes_left(source, found, names)

@@ -3,34 +3,25 @@
 from __future__ import annotations
 
 import importlib
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import Protocol, cast
+from types import ModuleType
 
 from hcloud.errors import InputError, UsageError, did_you_mean
 from hcloud.model.workload import Workload
 from hcloud.readers.workloads.commands import with_options, with_the_rest
 from hcloud.readers.workloads.folder import read_folder
 from hcloud.readers.workloads.formats import FORMATS, IN_A_ZONE
+from hcloud.readers.workloads.formats.jobs.json_text import json_as_text
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.recognise import PARQUET, format_of
 from hcloud.readers.workloads.source import TraceFile, only_member, open_source, spooled
 from hcloud.readers.workloads.tables.delimited import Progress
+from hcloud.readers.workloads.tables.parquet_text import parquet_as_text
 
 DEFAULTS = WorkloadOptions()
-OF_TEXT = ("series", "machines")
-"""Formats of text that are read from Parquet too."""
-_TEXTS = {"jobs-parquet": "jobs-csv"}
 OPEN_END = "the last line has no end: read as it is, and cut short perhaps"
-
-
-class Reader(Protocol):
-    """What every format module has."""
-
-    def read(self, source: TraceFile, options: WorkloadOptions, progress: Progress | None = None) -> Workload:
-        """The workload in the file."""
-        ...
 
 
 def read_workload(
@@ -75,32 +66,24 @@ def check_zone(name: str, options: WorkloadOptions) -> None:
 def _read(source: TraceFile, fmt: str, options: WorkloadOptions, progress: Progress | None = None) -> Workload:
     name = format_of(source, options) if fmt == "auto" else fmt
     check_zone(name, options)
-    made = _as_text(source, name, options)
-    if made is not None:
-        with made as text:
-            workload = _reader(_TEXTS.get(name, name)).read(text, options, progress)
-        return replace(workload, provenance=replace(workload.provenance, digest=source.digest(), format=name))
-    workload = _reader(name).read(source, options, progress)
-    if not source.open_end:
-        return workload
+    with as_table(source, name) as text:
+        workload: Workload = module_of(name).read(text, options, progress)
     provenance = workload.provenance
-    return replace(workload, provenance=replace(provenance, repaired={**provenance.repaired, OPEN_END: 1}))
+    if text is not source:
+        provenance = replace(provenance, digest=source.digest(), format=name)
+    if source.open_end:
+        provenance = replace(provenance, repaired={**provenance.repaired, OPEN_END: 1})
+    return replace(workload, provenance=provenance)
 
 
-def _reader(name: str) -> Reader:
-    return cast("Reader", importlib.import_module(f"hcloud.readers.workloads.formats.{FORMATS[name].module}"))
+def module_of(name: str) -> ModuleType:
+    """The module that reads a format."""
+    return importlib.import_module(f"hcloud.readers.workloads.formats.{FORMATS[name].module}")
 
 
-def _as_text(source: TraceFile, name: str, options: WorkloadOptions) -> AbstractContextManager[TraceFile] | None:
-    """The table in a file of another kind as text, where it is read so: JSON, and Parquet of series, or of jobs with
-    texts where numbers and times are."""
+def as_table(source: TraceFile, name: str) -> AbstractContextManager[TraceFile]:
+    """A file of a format as text, for as long as it is needed, where its table is JSON or Parquet; any other itself."""
     if name == "jobs-csv" and source.head.lstrip().startswith((b"{", b"[")):
-        from hcloud.readers.workloads.formats.jobs.json_text import json_as_text
-
         return json_as_text(source)
-    if not source.head.startswith(PARQUET) or name not in (*OF_TEXT, *_TEXTS):
-        return None
-    from hcloud.readers.workloads.formats.jobs.own_parquet import has_texts
-    from hcloud.readers.workloads.formats.usage.parquet_text import as_text
-
-    return as_text(source) if name in OF_TEXT or has_texts(source, options) else None
+    is_table = source.head.startswith(PARQUET) and name != "bitbrains"
+    return parquet_as_text(source) if is_table else nullcontext(source)

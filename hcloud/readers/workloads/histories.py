@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,13 +13,12 @@ import numpy as np
 from hcloud.errors import InputError
 from hcloud.model.workload import Jobs, Modelled
 from hcloud.readers.workloads.commands import advice, with_options, with_the_rest
-from hcloud.readers.workloads.entry import DEFAULTS, OF_TEXT, check_format, check_zone
+from hcloud.readers.workloads.entry import DEFAULTS, as_table, check_format, check_zone, module_of
 from hcloud.readers.workloads.findings import Findings
 from hcloud.readers.workloads.folder import files_with_formats
-from hcloud.readers.workloads.formats import FORMATS
 from hcloud.readers.workloads.formats.usage.measured import MeasuredSeries, note_values
 from hcloud.readers.workloads.options import WorkloadOptions
-from hcloud.readers.workloads.recognise import PARQUET, format_of
+from hcloud.readers.workloads.recognise import format_of
 from hcloud.readers.workloads.source import TraceFile, only_member, open_source, spooled
 from hcloud.readers.workloads.tables.delimited import Progress
 
@@ -101,15 +98,10 @@ def _histories(
 ) -> MachineHistories:
     fmt = _TABLES.get(fmt, fmt)
     check_zone(fmt, options)
-    module = importlib.import_module(f"hcloud.readers.workloads.formats.{FORMATS[fmt].module}")
-    if not hasattr(module, "measured"):
-        return _of_a_whole(source, module.read(source, options, progress), options)
-    with ExitStack() as stack:
-        text = source
-        if source.head.startswith(PARQUET) and fmt in OF_TEXT:
-            from hcloud.readers.workloads.formats.usage.parquet_text import as_text
-
-            text = stack.enter_context(as_text(source))
+    module = module_of(fmt)
+    with as_table(source, fmt) as text:
+        if not hasattr(module, "measured"):
+            return _of_a_whole(source, fmt, module.read(text, options, progress), options)
         found = module.measured(text, options, progress)
         value, series = found.histories(options)
     value, rules, hint = _parts(source, value, series, found.findings)
@@ -117,22 +109,18 @@ def _histories(
     return MachineHistories(source.name, fmt, machines, found.repaired, found.left_out, said, found.findings, hint)
 
 
-def _of_a_whole(source: TraceFile, read: object, options: WorkloadOptions) -> MachineHistories:
+def _of_a_whole(source: TraceFile, fmt: str, read: object, options: WorkloadOptions) -> MachineHistories:
     """A cluster as one machine; InputError for jobs, which say nothing of the machines that they ran on."""
     if isinstance(read, Jobs):
         raise InputError(
-            f"{source.name}: holds jobs ({read.provenance.format}); types of use are of machines",
+            f"{source.name}: holds jobs ({fmt}); types of use are of machines",
             hint="give the use of machines over time: a csv with server,time,cpu, or an export of monitoring",
         )
     demand: Any = read
-    of_cluster = demand.provenance.format == "cluster"
     times: Floats = demand.start + demand.step_seconds * np.arange(len(demand), dtype=np.float64)
-    use = demand.cores / options.cluster_cores if of_cluster else demand.cores
-    machine = MachineSeries(source.path.stem, times, use, not of_cluster, None, source.name)
-    findings = Findings(source.name)
-    return MachineHistories(
-        source.name, demand.provenance.format, (machine,), demand.provenance.repaired, findings=findings
-    )
+    use = demand.cores / options.cluster_cores if fmt == "cluster" else demand.cores
+    machine = MachineSeries(source.path.stem, times, use, fmt != "cluster", None, source.name)
+    return MachineHistories(source.name, fmt, (machine,), demand.provenance.repaired, findings=Findings(source.name))
 
 
 def _parts(

@@ -10,7 +10,7 @@ from hcloud.readers.workloads.findings import shown
 
 _OF_JOBS = {
     "id": "id job job_id jobid jobidraw task task_id taskid name jobname job_name run_id pod pod_name uuid "
-    "submission_id auftrag",
+    "submission_id auftrag instance_id",
     "submit": "submit submit_time submitted submitted_at submitted_on submit_at submission submission_time time_submit "
     "arrival arrival_time arrived queued queued_at queued_when queued_dttm enqueued enqueued_at enqueue_time qtime "
     "created created_at created_on create_time creation_time creation_timestamp creation_date submit_date "
@@ -25,7 +25,7 @@ _OF_JOBS = {
     "num_cores n_cpus n_cores ncores cpu_count cpu_cores "
     "processors procs num_processors num_procs nprocs slots required_slots alloc_cpus req_cpus request_cpus "
     "requested_cpus requested_cpu requested_cores allocated_cpus cpu_request cpu_requests entrypoint_num_cpus "
-    "resource_list_ncpus millicores millicpu kerne",
+    "resource_list_ncpus plan_cpu millicores millicpu kerne",
     "memory": "memory entrypoint_memory",  # "mem" without a unit may be MB
     "gpus": "gpus gpu num_gpus num_gpu n_gpus n_gpu ngpus gpu_num gpu_count "
     "gpu_request gpu_requests req_gpus request_gpus requested_gpus alloc_gpus "
@@ -117,7 +117,7 @@ _UNITS = re.compile(r"\s*[\[(](utc|gmt|s|sec|seconds|count|avg|average|mean|max|
 
 _PER_NODE = re.compile(
     r"nodes|node_(count|num)|num_node|per_(node|task)$"
-    r"|^((num_|n_?)?(instances|machines|replicas|tasks|copies)|(instance_|task_)?count|array_size|quantity|qty)$"
+    r"|^((num_|n_?)?(instances|machines|replicas|tasks|copies)|(instance_|task_)?count|array_size|quantity|qty|inst_num)$"
 )
 _SIZES = re.compile(
     rf"{_PER_NODE.pattern}|^ppn$|(^|_)n?(v?cpus?|v?cores?|procs|slots?|workers)"
@@ -209,6 +209,11 @@ def memory_in_use(names: Iterable[str]) -> str | None:
     """The column that may say the memory in use, where one alone does."""
     found = [name for name in memory_apart(names) if not re.search(rf"{NOT_IN_USE.pattern}|per_?cent|pct", spelt(name))]
     return found[0] if len(found) == 1 and "%" not in found[0] else None
+
+
+def is_use(found: Collection[str]) -> bool:
+    """Whether columns are enough for use over time."""
+    return "timestamp" in found and any(value in found for value in VALUES)
 
 
 def is_jobs(found: Mapping[str, str]) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from hcloud.errors import InputError
@@ -22,6 +22,7 @@ from hcloud.readers.workloads.meanings import (
     as_option,
     called_columns,
     is_jobs,
+    is_use,
     job_columns,
     meant,
     memory_in_use,
@@ -32,15 +33,9 @@ from hcloud.readers.workloads.other_programs import OTHER_JSON, OTHER_TEXT
 from hcloud.readers.workloads.source import ZIP, TraceFile
 from hcloud.readers.workloads.tables.blanks import apart_by_blanks
 from hcloud.readers.workloads.tables.day_and_time import refuse_days_apart
-from hcloud.readers.workloads.tables.delimited import (
-    Header,
-    columns_of_jobs,
-    first_rows,
-    header_names,
-    is_of_machines,
-    likely_units,
-    separator,
-)
+from hcloud.readers.workloads.tables.guessing import columns_of_jobs, is_of_machines, likely_units
+from hcloud.readers.workloads.tables.header import LOOK, Header, first_rows, header_names, separator
+from hcloud.readers.workloads.tables.parquet_text import parquet_as_text
 from hcloud.units import some_of
 
 PARQUET = b"PAR1"
@@ -126,8 +121,9 @@ def _is_rather_jobs(source: TraceFile, names: Sequence[str]) -> bool:
     which a duration is no job's."""
     jobs, series = meant(names, JOBS), meant(names, SERIES)
     times = {"submit", "start"} & set(jobs) and "_time" not in names  # Influx
-    is_use = {"name", "value"} <= set(series) and (not times or plain(jobs.get("end", "")) in _OF_MACHINES)
-    return is_jobs(job_columns(names)) and not (is_use and is_of_machines(source, names, series))
+    has_use = is_use(series) and "name" in series
+    of_use = has_use and (not times or plain(jobs.get("end", "")) in _OF_MACHINES)
+    return is_jobs(columns_of_jobs(source, names)) and not (of_use and is_of_machines(source, names, series))
 
 
 def _in_percent(source: TraceFile, header: Header | None) -> bool:
@@ -144,25 +140,16 @@ def _is_series(names: set[str]) -> bool:
 
 
 def _parquet(source: TraceFile) -> str:
-    from pyarrow import parquet
-
     if source.packing:
         raise InputError(f"{source.name}: is a Parquet file in {source.packing}", hint="unpack it first")
-    try:
-        names = list(parquet.read_schema(source.path).names)
-    except Exception as error:
-        raise InputError(f"{source.name}: damaged Parquet file: {error}") from error
-    if "cpu_usage" in names or "cpu_capacity" in names:
-        return "bitbrains"
-    if "submit" in names or "duration" in names:
-        return "jobs-parquet"
-    if "timestamp" in names and _is_series(set(names)):
-        return "series"
-    if is_machines(names) and not _is_rather_jobs(source, names):
-        return "machines"
-    raise unknown_table(source, names)
+    with parquet_as_text(source, LOOK) as text:
+        if {"cpu_usage", "cpu_capacity"} & {*header_names(text).names}:
+            return "bitbrains"
+        found = recognise(text)
+    return "jobs-parquet" if found == "jobs-csv" else found
 
 
+_JOBS, _SERIES = "a table of jobs (jobs-csv)", "a series (machines)"
 _FORMATS = "'hcloud workload --help' lists the formats, docs/reference/formats.md has an example of each"
 _NAMES, _LOOK, _TITLES = 12, 1000, 20
 _RULED = re.compile(rb"dag_id[^\n]*\n=+\+=")
@@ -172,7 +159,6 @@ _KEY = re.compile(rb'"([A-Za-z_][\w. -]{0,40})"\s*:')
 def unknown_table(source: TraceFile, names: Sequence[str]) -> InputError:
     """The refusal of a table whose columns are of no format."""
     jobs, series = columns_of_jobs(source, names), meant(names, SERIES)
-    table = f"a table of jobs ({'jobs-parquet' if source.head.startswith(b'PAR1') else 'jobs-csv'})"
     other = f"{names[0]}," if names[0] in ("Full label", "Label", SADF) else ""
     if other or _RULED.match(source.head):
         return unknown_text(source, other or "|".join(names))
@@ -180,35 +166,45 @@ def unknown_table(source: TraceFile, names: Sequence[str]) -> InputError:
         total = next((name for name in names if name.endswith(r"(_Total)\% Processor Time")), "NAME")
         keys = {"columns": as_option({"timestamp": names[0], "value": total}), "dates": "month-first"}
         read = advice(source, keys)
-        return _refusal(source, "a series (machines)", "timestamp", read)
+        return _refusal(source, _SERIES, "timestamp", read)
     value = next((name for name in VALUES if name in series), None)
-    is_use = value is not None and jobs.get("submit") == series.get("timestamp") and not {"id", "cores"} & {*jobs}
-    if is_jobs(jobs) and not is_use:
+    of_use = value is not None and jobs.get("submit") == series.get("timestamp") and not {"id", "cores"} & {*jobs}
+    if is_jobs(jobs) and not of_use:
         read = jobs_advice(source, jobs, names, likely_units(source, jobs, names))
-        return _refusal(source, table, _first_missing(names, ("submit", "duration")), read)
+        return _refusal(source, _JOBS, _first_missing(names, ("submit", "duration")), read)
     if "timestamp" in series and value is not None:
         columns = {mine: series[mine] for mine in ("timestamp", "name", value, "memory") if mine in series}
         memory = None if "memory" in columns else memory_in_use(names)
         more = (f"{memory} is the memory in use with it",) if memory else ()
         columns |= {"memory": memory} if memory else {}
         read = advice(source, {"columns": as_option(columns, whole=True)}, *more)
-        return _refusal(source, "a series (machines)", _first_missing(names, ("timestamp", "value")), read)
-    if "submit" in jobs and ("cores" in jobs or "id" in jobs or "memory" in jobs):
-        given = as_option(jobs)
-        told = f"say which holds it: --columns {given + ',' if given else ''}duration=NAME (or end=NAME)"
-        return _refusal(source, table, "duration", f"{told}; its columns: {some_of(names, _NAMES)}")
+        return _refusal(source, _SERIES, _first_missing(names, ("timestamp", "value")), read)
+    if "submit" in jobs and {"cores", "id", "memory"} & {*jobs}:
+        return _refusal(source, *_untold(names, jobs, series))
     if not {"submit", "timestamp"} & {*jobs, *series} and (titles := _titles_above(source, names[0])) is not None:
         return titles
     if value is not None:
         given = as_option({mine: series[mine] for mine in ("name", value, "memory") if mine in series}, whole=True)
         told = f"say which holds the times: --columns timestamp=NAME,{given}; its columns: {some_of(names, _NAMES)}"
-        return _refusal(source, "a series (machines)", "timestamp", told)
+        return _refusal(source, _SERIES, "timestamp", told)
     told = (
         "of jobs say --columns submit=NAME,duration=NAME (or end=NAME), with cores=NAME, memory=NAME and id=NAME where"
         " it has them, of use over time --columns timestamp=NAME,value=NAME, with name=NAME of machines; its columns: "
         f"{some_of(names, _NAMES)}"
     )
-    return _refusal(source, table, "submit", told)
+    return _refusal(source, _JOBS, "submit", told)
+
+
+def _untold(names: Sequence[str], jobs: Mapping[str, str], series: Mapping[str, str]) -> tuple[str, str, str]:
+    """Of a table with times and names: what it is nearest to, which column is missing, and how to say it."""
+    if "name" in series and jobs["submit"] == series.get("timestamp") and not {"cores", "memory"} & {*jobs}:
+        keys = as_option({"timestamp": jobs["submit"], "name": "NAME", "value": "NAME"}, whole=True)
+        nearest, missing, told = _SERIES, "value", f"say which hold the machines and their use: --columns {keys}"
+    else:
+        given = as_option(jobs)
+        told = f"say which holds it: --columns {given + ',' if given else ''}duration=NAME (or end=NAME)"
+        nearest, missing = _JOBS, "duration"
+    return nearest, missing, f"{told}; its columns: {some_of(names, _NAMES)}"
 
 
 _MONITORING = {"resultType", "MetricDataResults", "Metrics", "Reservations", "timeseries", "timeSeries"}
@@ -275,9 +271,8 @@ def _line_of_names(source: TraceFile) -> int:
     lines = source.head.decode("utf-8", "replace").splitlines()[1 : _TITLES + 1]
     for line, (text, below) in enumerate(pairwise(lines), 2):
         names = [name.strip(' "') for name in text.split(separator(text))]
-        series = meant(names, SERIES)
-        is_use = "timestamp" in series and any(name in series for name in VALUES)
-        if is_use or is_jobs(job_columns(names)) or (is_machines(names) and below.strip(' "')[:1].isdigit()):
+        is_wide = is_machines(names) and below.strip(' "')[:1].isdigit()
+        if is_wide or is_use(meant(names, SERIES)) or is_jobs(job_columns(names)):
             return line
     return 0
 

@@ -11,7 +11,6 @@ import sys
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -103,7 +102,7 @@ class TraceFile:
 
 
 class CheckedReader(io.RawIOBase):
-    """Reads a source's bytes and digests the file as stored; a truncated or over-compressed one is an InputError.
+    """Reads a source's bytes; a truncated or over-compressed one is an InputError.
 
     ``odd`` says that NUL bytes or lone carriage returns were met, which no table may hold. ``failure`` keeps an error
     raised inside :meth:`read`, as a C++ caller may turn the exception into its own; not of one that still reads ahead,
@@ -118,8 +117,7 @@ class CheckedReader(io.RawIOBase):
         self.open_return = False
         self.failure: InputError | None = None
         self.is_over = False
-        file = self.opened.enter_context(source.path.open("rb", buffering=0))
-        self.raw = self.opened.enter_context((_DigestingAnywhere if source.member else _Digesting)(file))
+        self.raw = self.opened.enter_context(source.path.open("rb", buffering=0))
         self.stream = self.opened.enter_context(_unpacked(self.raw, source.packing, source.member))
         self.produced = 0
         if source.marked:
@@ -141,16 +139,16 @@ class CheckedReader(io.RawIOBase):
         """Always."""
         return True
 
+    @property
+    def share(self) -> float:
+        """How much of the file is read."""
+        return min(self.raw.tell() / max(self.source.size, 1), 1.0)
+
     def close(self) -> None:
         """Close the file."""
         self.is_over = True
         self.opened.close()
         super().close()
-
-    def digest(self) -> str:
-        """SHA-256 of what was stored, once everything was read."""
-        self.raw.hashing.shutdown()
-        return self.raw.sha.hexdigest()
 
     def _lone_return(self, block: bytes) -> bool:
         """Whether a carriage return stands without its line feed: parsers differ on whether a line ends there."""
@@ -164,7 +162,7 @@ class CheckedReader(io.RawIOBase):
     def _check(self, block: bytes) -> None:
         self.produced += len(block)
         self.odd = self.odd or b"\0" in block or self._lone_return(block)
-        if self.source.packing and self.produced > limits.GZIP_FREE + limits.GZIP_RATIO * self.raw.taken:
+        if self.source.packing and self.produced > limits.GZIP_FREE + limits.GZIP_RATIO * self.source.size:
             raise InputError(
                 f"{self.source.name}: expands to more than {limits.GZIP_RATIO} times its size; refused as a "
                 f"{self.source.packing} bomb",
@@ -183,43 +181,6 @@ def _unpacked(raw: io.RawIOBase, packing: Packing, member: str = "") -> BinaryIO
 
         return cast("BinaryIO", pa.CompressedInputStream(pa.PythonFile(raw, mode="r"), "zstd"))
     return cast("BinaryIO", raw)
-
-
-class _Digesting(io.RawIOBase):
-    """A file that counts what is read from it and hashes it in order, on a thread that leaves the parser alone."""
-
-    def __init__(self, file: io.FileIO) -> None:
-        super().__init__()
-        self.file = file
-        self.sha = hashlib.sha256()
-        self.hashing = ThreadPoolExecutor(1, "digest")
-        self.taken = 0
-
-    def readable(self) -> bool:
-        return True
-
-    def read(self, size: int = -1) -> bytes:
-        block = self.file.read(size) or b""
-        self.hashing.submit(self.sha.update, block)
-        self.taken += len(block)
-        return block
-
-    def close(self) -> None:
-        self.hashing.shutdown(cancel_futures=True)
-        super().close()
-
-
-class _DigestingAnywhere(_Digesting):
-    """The same of an archive, whose list of files is at its end."""
-
-    def seekable(self) -> bool:
-        return True
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        return self.file.seek(offset, whence)
-
-    def tell(self) -> int:
-        return self.file.tell()
 
 
 @contextmanager

@@ -236,7 +236,7 @@ def test_a_parquet_table_of_other_names(tmp_path: Path, capsys: pytest.CaptureFi
     table = {"begin": [start, start + 7000], "finish": [start + 50_000, start + 90_000], "vcpu": [1, 2], "x": ["", "y"]}
     parquet.write_table(pa.table(table), path)
     said = refused(["plan", str(path)], capsys)
-    assert "nearest is a table of jobs (jobs-parquet), for which column submit is missing" in said
+    assert "nearest is a table of jobs (jobs-csv), for which column submit is missing" in said
     assert "--columns submit=begin,end=finish,cores=vcpu" in said
     follow(said, capsys)
 

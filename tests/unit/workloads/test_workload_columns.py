@@ -554,7 +554,7 @@ def test_numbers_that_are_called_minutes_and_seconds_are_refused_in_parquet_as_i
     """They were read as seconds, and said to be read as mm:ss."""
     path = tmp_path / "jobs.parquet"
     parquet.write_table(pa.table({"submit": [0.0], "duration": [90.0]}), path)
-    with pytest.raises(InputError, match="column duration holds double; it must hold a duration as 01:34:00"):
+    with pytest.raises(InputError, match=r"row 1, column duration: '90' \(a duration as 01:34:00"):
         jobs(path, duration_unit="mm:ss")
 
 
@@ -666,10 +666,35 @@ def test_columns_are_known_by_what_schedulers_and_clouds_call_them(tmp_path: Pat
 def test_what_columns_may_mean_otherwise_is_asked(tmp_path: Path, names: str, asked: str) -> None:
     """The first of two was taken, CPU units (1024 of a vCPU) were vCPUs, and nodes left out, all without a word."""
     path = tmp_path / "jobs.csv"
-    path.write_text(f"{names}\n1790000000,1790000060,1790000120,3,4\n")
+    fourth = 1790000180 if "launched_at" in names else 3
+    path.write_text(f"{names}\n1790000000,1790000060,1790000120,{fourth},4\n")
     with pytest.raises(InputError) as caught:
         read_workload(path)
     assert f"if {asked}, read it with: " in str(caught.value.hint)
+
+
+_HOURS = [f"2026-11-01T{hour}:00:00Z" for hour in (10, 11, 12)]
+
+
+@pytest.mark.parametrize(
+    ("names", "cells", "told"),
+    [
+        ("time,started,terminated", "{},1.5,2", "the unit of 'started' is unknown"),
+        ("time,complete,web", "{},1.5,2", "the unit of 'complete' is unknown"),
+        ("time,complete,date", "{},1.5,2", "column 'date' is no machine's use of CPUs by its name"),
+        ("time,name,vcpus,launched,terminated", f"{{}},web,4,{_HOURS[0]},{_HOURS[2]}", "unknown column 'launched'"),
+        ("LaunchTime,InstanceId,State", "{},i-1,running", "--columns id=InstanceId,submit=LaunchTime,duration=NAME"),
+        ("start_time,end_time,plan_cpu", f"{{}},{_HOURS[2]},50", "cores=plan_cpu --set vcpus_per_core=0.01"),
+        ("name,time,host,usage_user", "cpu,{},a,1.5", "the machines and their use: --columns timestamp=time"),
+    ],
+)
+def test_columns_are_told_by_what_stands_in_them_too(tmp_path: Path, names: str, cells: str, told: str) -> None:
+    """Machines that are called as times are, and one machine's rows, were taken for jobs."""
+    path = tmp_path / "table.csv"
+    path.write_text(f"{names}\n" + "".join(f"{cells.format(hour)}\n" for hour in _HOURS))
+    with pytest.raises(InputError) as caught:
+        read_workload(path)
+    assert told in f"{caught.value} {caught.value.hint}"
 
 
 @pytest.mark.parametrize(

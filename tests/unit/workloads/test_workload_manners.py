@@ -25,7 +25,7 @@ from hcloud.model.workload import Demand, Jobs, Workload
 from hcloud.readers.workloads.entry import read_workload
 from hcloud.readers.workloads.options import WorkloadOptions, with_keys
 from hcloud.readers.workloads.source import CheckedReader, TraceFile
-from hcloud.readers.workloads.tables.delimited import separator
+from hcloud.readers.workloads.tables.header import separator
 
 CASES = Path(__file__).parent.parent.parent / "cases" / "workloads"
 KEYS = cast("dict[str, dict[str, dict[str, str]]]", json.loads((CASES / "expected.json").read_text()))

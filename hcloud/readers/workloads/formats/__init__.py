@@ -28,7 +28,7 @@ def _lines(*patterns: str) -> tuple[re.Pattern[str], ...]:
 
 FORMATS = {
     "jobs-csv": WorkloadFormat("jobs.own_csv", _headers("submit duration", "submit end")),
-    "jobs-parquet": WorkloadFormat("jobs.own_parquet"),
+    "jobs-parquet": WorkloadFormat("jobs.own_csv"),
     "swim": WorkloadFormat("jobs.swim", lines=_lines(r"[^\t,]+\t-?\d[^\t]*(\t[^\t]*){4}")),
     "swf": WorkloadFormat("jobs.swf", lines=_lines(r"\s*;", r"\s*(-?[\d.]+\s+){17}-?[\d.]+\s*")),
     "azure-vm": WorkloadFormat("jobs.azure_vm", lines=_lines(r"\d+ ([a-zA-Z]|[UC]\d+|\|)(,|$)")),

@@ -12,7 +12,7 @@ from pyarrow import csv
 from hcloud.errors import InputError
 from hcloud.readers.workloads import limits
 from hcloud.readers.workloads.source import TraceFile
-from hcloud.readers.workloads.tables.delimited import Header
+from hcloud.readers.workloads.tables.header import Header
 
 MOST_TEXTS = 2_000_000
 """Distinct texts of a column at most (ours): more are not held at once."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from hcloud.readers.workloads.commands import piped
-from hcloud.readers.workloads.meanings import SERIES, VALUES, is_jobs, job_columns, meant
+from hcloud.readers.workloads.meanings import SERIES, is_jobs, is_use, job_columns, meant
 from hcloud.readers.workloads.source import HEAD_BYTES, TraceFile
 
 _GAPS = ("  +", " +")
@@ -34,9 +34,8 @@ def apart_by_blanks(source: TraceFile) -> BlankTable | None:
         return None
     for gap in _GAPS:
         names = re.split(gap, lines[0])
-        of_jobs, series = is_jobs(job_columns(names)), meant(names, SERIES)
-        of_use = "timestamp" in series and any(value in series for value in VALUES)
-        named = _are_names(names) and (of_jobs or of_use or "  " in whole)
+        of_jobs = is_jobs(job_columns(names))
+        named = _are_names(names) and (of_jobs or is_use(meant(names, SERIES)) or "  " in whole)
         if named and all(len(re.split(gap, line)) == len(names) for line in lines[1:]):
             return BlankTable(_separated(source, gap, "|" if "," in whole else ","), of_jobs)
     names = lines[0].split()

@@ -38,7 +38,7 @@ _MOMENT = f"seconds from 0 to {limits.SUBMIT_SECONDS:g}, or an ISO-8601 time as 
 BEFORE = "of jobs that began before the file does, its oldest time"
 OPEN, NEVER_RAN = "of jobs that still run, open_ends=run", "of jobs that never ran, open_ends=leave-out"
 _G = re.compile(r"([MGTPEgtpe][bB]?|m[bB])\s*$")
-_UNIX = re.compile(r"\d{1,19}(\.\d*)?", re.ASCII)
+_UNIX = re.compile(r"\d{1,19}(\.\d*)?(e\+\d\d)?", re.ASCII)  # as Arrow writes whole ones of 1e15
 
 
 def ticks_of(text: str) -> float:
@@ -95,13 +95,6 @@ class Column:
         return self.required and not self.sparse
 
     @property
-    def short_choices(self) -> bool:
-        """Whether the labels are at most eight bytes and begin differently: told apart without a dictionary."""
-        firsts = {choice[:1] for choice in self.choices}
-        short = all(len(choice.encode()) <= 8 and choice.isascii() for choice in self.choices)
-        return self.sort == "label" and not self.kinds and bool(firsts) and short and len(firsts) == len(self.choices)
-
-    @property
     def not_empty(self) -> str:
         """What to say of an empty cell that must be filled."""
         more = {"end": f"; {OPEN}", "duration": f"; {NEVER_RAN}", "submit": f"; {BEFORE}"}.get(self.name, "")
@@ -141,8 +134,13 @@ class Column:
         odd = self.sort == "number" and (self.in_one or decimal != ".")
         return replace(self, sort="size", said=decimal) if odd else self
 
-    def size_of(self, text: str) -> float | None:
-        """A number with its unit or without, in the column's own; None for what is none."""
+    def number_in(self, text: str) -> float | None:
+        """What a cell that is written otherwise than as a number holds: a duration, a date, or a number with its unit
+        or without, in the column's own; None for what is none."""
+        if self.sort == "clock":
+            return clock_seconds(text, self.said)
+        if self.sort == "time":
+            return unix_of_date(text, self.dates)
         text, of = with_point(text, self.said), memory_of if self.name == "memory" else cpus_of
         if self.measured and text.rstrip()[-1:] in ("k", "K"):
             return None
@@ -173,31 +171,12 @@ class Column:
         return bool((value > self.low if self.above else value >= self.low) and value <= self.high)
 
 
+_UNKEPT = ("words", "skip")
 MOST_NAMED = 1_000_000  # ours: the jobs of longer tables are known by their rows, so that their ids take no memory
 
 
 class SuspectError(Exception):
     """A fast pass met something it must refuse; a slower pass says what and where."""
-
-
-class Growing:
-    """An array that fills up; untouched capacity costs no memory, so estimates may be generous."""
-
-    def __init__(self, dtype: str, capacity: int) -> None:
-        self.array = np.empty(max(capacity, 1024), dtype)
-        self.used = 0
-
-    def extend(self, values: NDArray[np.generic]) -> None:
-        """Append values."""
-        end = self.used + len(values)
-        if end > len(self.array):
-            self.array.resize(max(end, len(self.array) * 5 // 4), refcheck=False)
-        self.array[self.used : end] = values
-        self.used = end
-
-    def values(self) -> NDArray[np.generic]:
-        """What was appended."""
-        return self.array[: self.used]
 
 
 def check_not_days(times: Floats, where: str) -> None:
@@ -224,17 +203,10 @@ class Sink:
         self.good = 0
         self.local_zone = ""
         self.with_units = dict[str, bool]()
-        self.growing: dict[str, Growing] = {}
+        self.parts: dict[str, list[NDArray[np.generic]]] = {c.name: [] for c in columns if c.sort not in _UNKEPT}
         self.names: dict[str, dict[str, int]] = {c.name: {} for c in columns if c.sort == "label"}
         self.identities: list[pa.Array] = []
         self.words: dict[str, list[pa.Array]] = {c.name: [] for c in columns if c.sort == "words"}
-
-    def reserve(self, rows: int) -> None:
-        """Make room for about this many rows."""
-        dtypes = {"number": "f8", "clock": "f8", "size": "f8", "time": "f8", "label": "i4", "identity": "u8"}
-        for column in self.columns:
-            if column.sort in dtypes:
-                self.growing[column.name] = Growing(dtypes[column.sort], min(rows, self.max_rows))
 
     def take(self, batch: pa.RecordBatch) -> None:
         """Check and keep one batch; SuspectError when any value must be refused."""
@@ -247,13 +219,13 @@ class Sink:
         for index, column in enumerate(self.columns):
             if column.sort == "words":
                 self.words[column.name].append(batch.column(index))
-            elif column.sort != "skip":
-                self.growing[column.name].extend(self._column(column, batch.column(index)))
+            elif column.sort not in _UNKEPT:
+                self.parts[column.name].append(self._column(column, batch.column(index)))
         self.good = self.rows
 
     def numbers(self, name: str) -> Floats:
         """A number or time column; times in seconds. InputError where those of a required one are days."""
-        values: Floats = self.growing[name].values().astype(np.float64, copy=False)
+        values: Floats = self._values(name).astype(np.float64, copy=False)
         column = next((column for column in self.columns if column.name == name), None)
         if column is None:
             return values
@@ -263,7 +235,7 @@ class Sink:
 
     def codes(self, name: str) -> Codes:
         """A label column as indices into :meth:`labels`."""
-        return self.growing[name].values().astype(np.int32, copy=False)
+        return self._values(name).astype(np.int32, copy=False)
 
     def labels(self, name: str) -> tuple[str, ...]:
         """The labels of a column in the order they were met."""
@@ -271,7 +243,9 @@ class Sink:
 
     def take_hashes(self, name: str) -> Hashes:
         """The hashes of an identity column, which the sink then forgets."""
-        return self.growing.pop(name).values().astype(np.uint64, copy=False)
+        hashes = self._values(name).astype(np.uint64, copy=False)
+        del self.parts[name]
+        return hashes
 
     def ids(self) -> Ids | None:
         """The texts of the identity column as UTF-8; None where there is none, or more rows than are kept."""
@@ -287,7 +261,13 @@ class Sink:
 
     def has(self, name: str) -> bool:
         """Whether the column was in the input."""
-        return name in self.growing or name in self.words
+        return name in self.parts or name in self.words
+
+    def _values(self, name: str) -> NDArray[np.generic]:
+        """A column as one array, which the sink then keeps in place of its parts."""
+        if len(self.parts[name]) != 1:
+            self.parts[name] = [np.concatenate(self.parts[name] or [np.empty(0)])]
+        return self.parts[name][0]
 
     def _column(self, column: Column, values: pa.Array) -> NDArray[np.generic]:
         if values.null_count and column.filled:
@@ -299,16 +279,13 @@ class Sink:
             if self.rows > MOST_NAMED:
                 self.identities.clear()
             return _identities(values)
-        if column.sort == "clock":
-            values = _numbers(values, lambda text: clock_seconds(text, column.said))
-        elif column.sort == "size":
+        if column.sort == "size":
             named = [text for text in values.unique().to_pylist() if text and text.rstrip()[-1:].isalpha()]
             if named:
                 has_g = any(map(_G.search, named))
                 self.with_units[column.name] = self.with_units.get(column.name, False) or has_g
-            values = _numbers(values, column.size_of)
-        elif column.sort == "time" and pa.types.is_string(values.type):
-            values = _numbers(values, lambda text: unix_of_date(text, column.dates))
+        if pa.types.is_string(values.type):
+            values = _numbers(values, column.number_in)
         return self._checked_numbers(column, values)
 
     def _checked_numbers(self, column: Column, values: pa.Array) -> Floats:
@@ -324,8 +301,6 @@ class Sink:
         return numbers
 
     def _label_codes(self, column: Column, values: pa.Array) -> Codes:
-        if not isinstance(values, pa.DictionaryArray):
-            return self._choice_codes(column, values)
         known = self.names[column.name]
         codes = np.empty(len(values.dictionary) + 1, np.int32)
         codes[-1] = -1
@@ -339,29 +314,6 @@ class Sink:
         places = np.frombuffer(indices.buffers()[1], np.int32)[indices.offset : indices.offset + len(indices)]
         coded: Codes = codes[places]
         return coded
-
-    def _choice_codes(self, column: Column, values: pa.StringArray) -> Codes:
-        """Codes of a column of short choices: guessed from one byte that tells them apart, checked by all eight."""
-        known = self.names[column.name]
-        for choice in column.choices:
-            known.setdefault(choice, len(known))
-        words = np.array([int.from_bytes(choice.encode(), "little") for choice in column.choices] + [0], np.uint64)
-        guess, place = _guesses(words)
-        hashes = identity_hashes(values)
-        codes = guess[hashes.view(np.uint8)[place::8]]
-        if not np.array_equal(words[codes], hashes):
-            raise SuspectError
-        empty = len(column.choices)
-        return np.where(codes == empty, -1, codes) if values.null_count else codes
-
-
-def _guesses(words: Hashes) -> tuple[Codes, int]:
-    """For each value of the byte at a place that differs between all words, the index of the word that has it."""
-    table = words.view(np.uint8).reshape(len(words), 8)
-    place = next(place for place in range(8) if len(set(table[:, place].tolist())) == len(words))
-    guess: Codes = np.zeros(256, np.int32)
-    guess[table[:, place]] = np.arange(len(words), dtype=np.int32)
-    return guess, place
 
 
 def unix_seconds(values: pa.Array) -> Floats:

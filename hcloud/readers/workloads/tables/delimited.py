@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 import re
-import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import islice
-from typing import NamedTuple
+from dataclasses import replace
 
 import pyarrow as pa
 from pyarrow import csv as arrow_csv
@@ -18,72 +14,36 @@ from hcloud.readers.workloads.commands import bare_memory, jobs_advice, skipping
 from hcloud.readers.workloads.findings import Findings, shown
 from hcloud.readers.workloads.identity import suspicious
 from hcloud.readers.workloads.meanings import (
-    JOBS,
-    OF_KINDS,
     SERIES,
-    are_kinds,
-    are_truths,
     check_called,
     is_jobs,
-    job_columns,
     meant,
-    plain,
-    unit_said,
 )
 from hcloud.readers.workloads.options import Decimal, WorkloadOptions
-from hcloud.readers.workloads.quantities import NUMBER, likely_unit
-from hcloud.readers.workloads.source import HEAD_BYTES, CheckedReader, TraceFile
+from hcloud.readers.workloads.source import CheckedReader, TraceFile
 from hcloud.readers.workloads.tables.clock import PAIRS, is_clock
 from hcloud.readers.workloads.tables.columns import Column, Sink, SuspectError, ticks_of
 from hcloud.readers.workloads.tables.dates import ALLOWED, ZONED, has_zone, is_date, written_as
-from hcloud.readers.workloads.tables.lengths import in_gib, unit_of, units_of_aws
+from hcloud.readers.workloads.tables.guessing import columns_of_jobs, likely_units
+from hcloud.readers.workloads.tables.header import first_rows, header_names
 from hcloud.readers.workloads.tables.locate import ISO, TableLayout, duplicates, locate
 from hcloud.readers.workloads.tables.marks import mark_of
-from hcloud.readers.workloads.tables.zones import mixed_zones
 
 _DATE = re.compile(r"\s*\d{4}-\d\d-\d\d", re.ASCII)
 _UTC = re.compile(r"(Z|z|UTC|GMT|[+-]00(:?00)?)$")
-_LOOK = 1000  # ours: so many rows are searched for a cell that says of which type times are
 _LONGEST_BLOCK = 1 << 19
-_SEPARATOR = re.compile(r"sep=(.)\s*", re.ASCII)
-"""The line that tells Excel how columns are separated."""
-_QUOTED = re.compile(r'"[^"]*"')
-
-
-class Header(NamedTuple):
-    """The names in a header line, what separates them, and how many lines stand before it."""
-
-    names: list[str]
-    delimiter: str
-    skip: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class DelimitedTable:
-    """A checked table: its columns, the number of rows and the digest of the file."""
-
-    sink: Sink
-    digest: str
-
-    @property
-    def rows(self) -> int:
-        """Rows read."""
-        return self.sink.rows
 
 
 Progress = Callable[[float], None]
 
 
-def read_table(
-    source: TraceFile, layout: TableLayout, max_rows: int, progress: Progress | None = None
-) -> DelimitedTable:
+def read_table(source: TraceFile, layout: TableLayout, max_rows: int, progress: Progress | None = None) -> Sink:
     """Every row of the file in checked columns; InputError with line and column for all that is wrong."""
     sink = Sink(layout.columns, max_rows, source.name)
     reader = source.open()
     try:
         with reader:
             _fill(sink, reader, layout, progress)
-            digest = reader.digest()
             if reader.odd:
                 raise SuspectError
     except (SuspectError, pa.ArrowInvalid, pa.ArrowKeyError, UnicodeDecodeError) as error:
@@ -96,42 +56,7 @@ def read_table(
     if sink.rows == 0:
         raise InputError(f"{source.name}: no rows; the file has only a header")
     _refuse_duplicates(source, layout, sink)
-    return DelimitedTable(sink, digest)
-
-
-def header_names(source: TraceFile) -> Header:
-    """The header of a file; InputError for one that is none."""
-    first, newline, rest = source.head.partition(b"\n")
-    told = _SEPARATOR.fullmatch(first.decode("utf-8", "replace"))
-    if told is not None:
-        first, newline, _ = rest.partition(b"\n")
-    if not newline and len(first) >= HEAD_BYTES:
-        raise InputError(f"{source.name}: the header line is longer than {HEAD_BYTES:,} bytes")
-    try:
-        text = first.removesuffix(b"\r").decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{source.name}: line 1: the header is not UTF-8", hint="save it as UTF-8") from error
-    if "\r" in text:
-        raise InputError(
-            f"{source.name}: line 1: a carriage return without a line feed; end lines with LF or CRLF",
-            hint=f"write line feeds: tr '\\r' '\\n' < {shlex.quote(source.name)} > mended.csv",
-        )
-    delimiter = told[1] if told is not None else separator(text)
-    if not newline:
-        raise InputError(f"{source.name}: no rows; the file has only a header")
-    try:
-        cells = next(csv.reader([text], delimiter=delimiter), [])
-    except csv.Error as error:
-        raise InputError(f"{source.name}: line 1: {error}") from error
-    return Header([name.strip() for name in cells], delimiter, int(told is not None))
-
-
-def separator(text: str) -> str:
-    """What separates the columns of a line: the commonest of comma, semicolon and tab outside quotes; else a bar, which
-    names may hold."""
-    bare = _QUOTED.sub("", text)
-    found = max(",;\t", key=bare.count)
-    return found if found in bare or "|" not in bare else "|"
+    return sink
 
 
 def header_layout(
@@ -152,7 +77,7 @@ def header_layout(
         replace(by_name[name], stored=there) if name in by_name else Column(f"{name} #{i}", "skip")
         for i, (name, there) in enumerate(zip(names, stored, strict=True))
     )
-    columns = _with_time_type(source, columns, delimiter, skip)
+    columns = _with_time_type(source, columns)
     numbers = {at for at, column in enumerate(columns) if column.sort in ("number", "size", "clock", "time")}
     return TableLayout(columns, delimiter, skip=skip, decimal=mark_of(source, delimiter, decimal, numbers))
 
@@ -164,123 +89,49 @@ def renamed(file: str, names: list[str], called: Mapping[str, str], known: tuple
     return [back.get(name, f"{name} (not used)" if name in called else name) for name in names]
 
 
-def _with_time_type(source: TraceFile, columns: tuple[Column, ...], delimiter: str, skip: int) -> tuple[Column, ...]:
+def _with_time_type(source: TraceFile, columns: tuple[Column, ...]) -> tuple[Column, ...]:
     """Time columns settled as plain seconds unless their first cells hold a date."""
-    first = _first_cells(source, columns, delimiter, skip)
+    first = _first_cells(source, columns)
     if len(first) != len(columns):
         return columns
-    ticks = max((ticks_of(v.strip()) for c, v in zip(columns, first, strict=True) if c.sort == "time"), default=0.0)
-    _check_zones(source, columns, first)
+    times = [(c, cell.strip()) for c, cell in zip(columns, first, strict=True) if c.sort == "time"]
+    _check_times(source.name, times)
+    ticks = max((ticks_of(cell) for _, cell in times), default=0.0)
     return tuple(_settled(column, cell, ticks) for column, cell in zip(columns, first, strict=True))
 
 
-def _first_cells(source: TraceFile, columns: tuple[Column, ...], delimiter: str, skip: int) -> list[str]:
+def _first_cells(source: TraceFile, columns: tuple[Column, ...]) -> list[str]:
     """The first row, in which an empty time is that of the first row near it that has one, else that of the other
     times; nothing where the rows do not fit."""
-    lines = (line for line in source.head.decode("utf-8", "replace").split("\n")[1 + skip :] if line.strip())
-    try:
-        rows = csv.reader(islice(lines, _LOOK), delimiter=delimiter)
-        first = next(rows, [])
-        empty = [i for i, (c, cell) in enumerate(zip(columns, first, strict=False)) if c.sort == "time" and not cell]
-        for row in rows if empty else ():
-            for index in [i for i in empty if len(row) == len(first) and row[i]]:
-                first[index] = row[index]
-                empty.remove(index)
-            if not empty:
-                break
-    except csv.Error:  # the full pass says where and what
-        return []
+    rows = [row for row in first_rows(source) if row]
+    first = rows[0] if rows else []
+    for at, column in enumerate(columns[: len(first)]):
+        if column.sort == "time" and not first[at]:
+            first[at] = next((row[at] for row in rows if len(row) == len(first) and row[at]), "")
     other = next((cell for c, cell in zip(columns, first, strict=False) if c.sort == "time" and cell), "")
-    return [other if i in empty else cell for i, cell in enumerate(first)]
+    return [cell or (other if c.sort == "time" else "") for c, cell in zip(columns, first, strict=False)]
 
 
-def columns_of_jobs(source: TraceFile, names: Sequence[str]) -> dict[str, str]:
-    """What the columns of a table of jobs are by their names, of which several may be ids and some their kind by what
-    stands there."""
-    found = job_columns(names)
-    if source.head.startswith((b"PAR1", b"{", b"[")) or not is_jobs(found):
-        return found
-    rows = first_rows(source)
-    cells = {name: [row[at] for row in rows if len(row) > at] for at, name in enumerate(names)}
-    found = job_columns([name for name in names if not are_truths(cells[name])])
-    if "id" in found:
-        ids = [name for name in names if "id" in meant([name], JOBS)]
-        found["id"] = next((name for name in ids if len(set(cells[name])) == len(cells[name])), "")
-    if "memory" not in found and (bare := bare_memory(names)) and likely_unit(cells[bare]) == "auto":
-        found["memory"] = bare
-    free = [name for name in names if plain(name) in OF_KINDS and name not in found.values()]
-    found["kind"] = next((name for name in free if are_kinds(cells[name])), "")
-    return {mine: name for mine, name in found.items() if name}
-
-
-def likely_units(source: TraceFile, found: Mapping[str, str], names: Sequence[str]) -> dict[str, str]:
-    """What of jobs no name says: MiB, CPU units and jobs that still run of AWS Batch and ECS, bytes of Ray and of
-    large numbers, and milliseconds of durations beside times in these."""
-    is_parquet = source.head.startswith(b"PAR1")
-    rows = [] if is_parquet else first_rows(source)
-    cells = [dict(zip(names, map(str.strip, row), strict=False)) for row in rows]
-    units = units_of_aws(cells, found, names)
-    if found.get("memory") == "entrypoint_memory":
-        units["memory_unit"] = "B"
-    if is_parquet:
-        return units
-    bare = bare_memory(names) if "memory" not in found else ""
-    if bare and (unit := likely_unit([row.get(bare, "") for row in cells]) or in_gib(cells, bare, found, units)):
-        units["memory_unit"] = unit
-    if {"start", "end"} <= {*found} and any(row.get(found["end"]) and not row.get(found["start"]) for row in cells):
-        units.setdefault("open_ends", "leave-out")
-    if "duration" not in found or unit_said("duration", found["duration"]):
-        return units
-    first = next((row for row in cells if NUMBER.fullmatch(row.get(found["duration"], ""))), None)
-    unit = unit_of(first, found, meant(names, JOBS)) if first else ""
-    return {**units, "duration_unit": unit} if unit else units
-
-
-def is_of_machines(source: TraceFile, names: Sequence[str], found: Mapping[str, str]) -> bool:
-    """Whether a table with a time, a name and a value has the use of machines: by the value's name, as it is no number
-    of CPUs, or as every name stands there at every time."""
-    if meant([found["value"]], JOBS).get("cores") is None or source.head.startswith(b"PAR1"):
-        return meant([found["value"]], JOBS).get("cores") is None
-    time, name, value = (names.index(found[mine]) for mine in ("timestamp", "name", "value"))
-    rows = [row for row in first_rows(source) if len(row) == len(names)]
-    pairs = {(row[time], row[name]) for row in rows}
-    times, named = ({pair[at] for pair in pairs} for at in (0, 1))
-    is_grid = len(named) > 1 and len(times) > 1 and len(pairs) == len(rows) == len(times) * len(named)
-    return is_grid or not all(row[value].strip().isdigit() for row in rows)
-
-
-def first_rows(source: TraceFile) -> list[list[str]]:
-    """The first rows of a table; none where they are none."""
-    _, delimiter, skip = header_names(source)
-    lines = source.head.decode("utf-8", "replace").split("\n")[1 + skip :]
-    whole = lines[:-1] if len(source.head) >= HEAD_BYTES else lines
-    try:
-        return list(csv.reader(whole[:_LOOK], delimiter=delimiter))
-    except csv.Error:  # the full pass says where and what
-        return []
-
-
-def _check_zones(source: TraceFile, columns: tuple[Column, ...], first: list[str]) -> None:
-    """InputError where one column of times is in a zone other than UTC and another says none: hours may lie between."""
-    cells = [(c, cell.strip()) for c, cell in zip(columns, first, strict=True) if c.sort == "time"]
+def _check_times(file: str, cells: Sequence[tuple[Column, str]]) -> None:
+    """InputError where one column of times is in a zone other than UTC and another says none, as hours may lie between;
+    and where one has dates or Unix times, and another small numbers, which may be a wait."""
+    dated = [c.in_file for c, cell in cells if _DATE.match(cell) or ticks_of(cell) or written_as(cell)]
+    small = [(c, cell) for c, cell in cells if cell.isdecimal() and int(cell) and not ticks_of(cell)]
+    if dated and small:
+        column, cell = small[0]
+        raise InputError(
+            f"{file}: column {column.in_file} has no times as column {dated[0]} has: {shown(cell)}",
+            hint=f"name another in place of {column.in_file}, or write all times in one way",
+        )
     times = [(c, cell) for c, cell in cells if _DATE.match(cell) or written_as(cell) or is_date(cell)]
-    _check_of_one_sort(source.name, columns, first)
     elsewhere = [(c, cell) for c, cell in times if has_zone(cell) and not _UTC.search(cell)]
-    naive = [c for c, cell in times if not has_zone(cell) and not c.zone]
+    naive = [c.in_file for c, cell in times if not has_zone(cell) and not c.zone]
     if elsewhere and naive:
         column, cell = elsewhere[0]
-        raise mixed_zones(source.name, (column.in_file, shown(cell)), naive[0].in_file)
-
-
-def _check_of_one_sort(file: str, columns: tuple[Column, ...], first: list[str]) -> None:
-    """InputError where one column of times has dates or Unix times, and another small numbers: it may be a wait."""
-    cells = {c.in_file: cell.strip() for c, cell in zip(columns, first, strict=True) if c.sort == "time"}
-    dated = [name for name, cell in cells.items() if _DATE.match(cell) or ticks_of(cell) or written_as(cell)]
-    small = [name for name, cell in cells.items() if cell.isdecimal() and int(cell) and not ticks_of(cell)]
-    if dated and small:
         raise InputError(
-            f"{file}: column {small[0]} has no times as column {dated[0]} has: {shown(cells[small[0]])}",
-            hint=f"name another in place of {small[0]}, or write all times in one way",
+            f"{file}: the times of column {column.in_file} have a time zone ({shown(cell)}) and those of {naive[0]}"
+            " have none",
+            hint=f"write both in one zone, or say that of {naive[0]}: --set zone=Europe/Berlin",
         )
 
 
@@ -352,7 +203,6 @@ def _which_columns(source: TraceFile, usual: Mapping[str, str], missing: list[st
 
 def _fill(sink: Sink, reader: CheckedReader, layout: TableLayout, progress: Progress | None) -> None:
     stream = layout.wrap(reader) if layout.wrap else reader
-    size = reader.source.size * (4 if reader.source.packing else 1)
     batches = arrow_csv.open_csv(
         stream,
         read_options=arrow_csv.ReadOptions(
@@ -370,12 +220,10 @@ def _fill(sink: Sink, reader: CheckedReader, layout: TableLayout, progress: Prog
             quoted_strings_can_be_null=True,
         ),
     )
-    for number, batch in enumerate(batches):
-        if number == 0:
-            sink.reserve(batch.num_rows + size * batch.num_rows * 9 // (8 * max(batch.nbytes // 2, 1)))
+    for batch in batches:
         sink.take(batch)
         if progress is not None:
-            progress(min(reader.raw.taken / max(reader.source.size, 1), 1.0))
+            progress(reader.share)
 
 
 def arrow_type(column: Column) -> pa.DataType:
@@ -384,7 +232,7 @@ def arrow_type(column: Column) -> pa.DataType:
         return pa.string()
     if column.sort == "time":
         return pa.timestamp("ns", "UTC" if column.zoned else None)
-    if column.sort == "label" and not column.short_choices:
+    if column.sort == "label":
         return pa.dictionary(pa.int32(), pa.string())
     return pa.float64() if column.sort == "number" else pa.string()
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache, partial
+from itertools import islice
 
 import numpy as np
 import pyarrow as pa
@@ -21,9 +22,9 @@ from hcloud.readers.workloads.identity import Hashes, identity_hashes
 from hcloud.readers.workloads.meanings import as_option
 from hcloud.readers.workloads.quantities import NUMBER, likely_unit, with_point
 from hcloud.readers.workloads.source import CheckedReader, TraceFile
-from hcloud.readers.workloads.tables.clock import MANY, MINUTES, TWO, allowed_clock, clock_seconds, is_clock
+from hcloud.readers.workloads.tables.clock import MANY, MINUTES, TWO, allowed_clock, is_clock
 from hcloud.readers.workloads.tables.columns import BEFORE, NEVER_RAN, OPEN, Column
-from hcloud.readers.workloads.tables.dates import DAY_FIRST, MONTH_FIRST, orders_of, unix_of_date
+from hcloud.readers.workloads.tables.dates import DAY_FIRST, MONTH_FIRST, orders_of
 from hcloud.readers.workloads.tables.mending import PlainTable, mending_command
 from hcloud.readers.workloads.tables.waits import read_waits
 
@@ -165,13 +166,15 @@ def duplicates(source: TraceFile, layout: TableLayout, column: Column, twice: Ha
     findings = Findings(source.name)
     index = layout.columns.index(column)
     first: dict[str, int] = {}
-    for lines, names in _chunks(rows_of(source, layout, findings), index):
+    rows = rows_of(source, layout, findings)
+    while chunk := list(islice(rows, _CHUNK)):
+        names = [cells[index] for _, cells in chunk]
         for at in np.flatnonzero(np.isin(identity_hashes(pa.array(names, pa.string())), twice)).tolist():
             if names[at] in first:
-                where = f"line {lines[at]}, column {column.in_file}"
+                where = f"line {chunk[at][0]}, column {column.in_file}"
                 findings.add(where, shown(names[at]), f"is also on line {first[names[at]]}; each must be unique")
             else:
-                first[names[at]] = lines[at]
+                first[names[at]] = chunk[at][0]
     if findings.problems:
         error = findings.error()
         error.hint = _without_ids(source, layout)
@@ -187,18 +190,6 @@ def _without_ids(source: TraceFile, layout: TableLayout) -> str:
         return ""
     columns["app"] = name
     return advice(source, {"columns": as_option(columns, whole=True)}, "each of its rows is a job, whatever its id")
-
-
-def _chunks(rows: Iterator[tuple[int, list[str]]], index: int) -> Iterator[tuple[list[int], list[str]]]:
-    lines: list[int] = []
-    names: list[str] = []
-    for line, cells in rows:
-        lines.append(line)
-        names.append(cells[index])
-        if len(lines) == _CHUNK:
-            yield lines, names
-            lines, names = [], []
-    yield lines, names
 
 
 def rows_of(source: TraceFile, layout: TableLayout, findings: Findings) -> Iterator[tuple[int, list[str]]]:
@@ -275,18 +266,14 @@ def _complaint(column: Column, cell: str, *, decimal: str) -> str:
         return column.not_empty if column.filled else ""
     if column.sort in {"label", "identity"}:
         return _text_complaint(column, cell)
-    if column.sort == "clock":
-        seconds = clock_seconds(cell, column.said)
-        fits = seconds is not None and column.fits(seconds)
-        return "" if fits else allowed_clock(cell, column.allowed)
-    if column.sort == "time" and column.dates:
-        return "" if unix_of_date(cell, column.dates) is not None else column.allowed
-    if column.sort == "size":
-        size = column.size_of(cell)
-        fine = size is not None and column.fits(size)
+    if column.sort in {"clock", "size"} or column.dates:
+        number = column.number_in(cell)
+        fine = number is not None and column.fits(number)
     else:
         fine = _is_time(column, cell) if column.sort == "time" else _is_number(column, cell.strip(_BLANKS), decimal)
-    if not fine and decimal == "." and _DECIMALDECIMAL.fullmatch(cell.strip(_BLANKS)):
+    if not fine and column.sort == "clock":
+        return allowed_clock(cell, column.allowed)
+    if not fine and not column.dates and decimal == "." and _DECIMALDECIMAL.fullmatch(cell.strip(_BLANKS)):
         return f"{column.allowed}, {DECIMAL}"
     return "" if fine else column.allowed
 

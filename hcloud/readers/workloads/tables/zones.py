@@ -8,8 +8,6 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 
-from hcloud.errors import InputError
-
 if TYPE_CHECKING:
     from hcloud.model.workload import Floats
 
@@ -32,12 +30,3 @@ def _offset(local: float, zone: str) -> float:
     moment = datetime.fromtimestamp(local, UTC).replace(tzinfo=ZoneInfo(zone))
     offset = moment.utcoffset()
     return offset.total_seconds() if offset is not None else 0.0
-
-
-def mixed_zones(file: str, zoned: tuple[str, str], naive: str) -> InputError:
-    """The refusal of times of which some have a zone and others none."""
-    column, told = zoned
-    return InputError(
-        f"{file}: the times of column {column} have a time zone ({told}) and those of {naive} have none",
-        hint=f"write both in one zone, or say that of {naive}: --set zone=Europe/Berlin",
-    )

@@ -130,7 +130,6 @@ class Bins:
     submit: Floats
     flavour: list[int]
     lifetime: list[int]
-    batches: int
 
 
 def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None = None) -> Jobs:
@@ -194,7 +193,7 @@ def _aligned(flavours: TraceFile, lifetimes: TraceFile, maps: Maps, options: Wor
     left, right = text_lines(flavours, findings), text_lines(lifetimes, findings)
     if len(left) != len(right):
         findings.add("whole file", f"{len(left):,} lines", f"{len(right):,} lines, as {lifetimes.path.name} has")
-    bins = Bins(np.empty(0), [], [], 0)
+    bins = Bins(np.empty(0), [], [])
     starts: list[int] = []
     counts: list[int] = []
     for (number, text), (_, twin) in zip(left, right, strict=False):
@@ -219,7 +218,7 @@ def _finished(findings: Findings, bins: Bins, starts: list[int], counts: list[in
         raise InputError(f"{findings.file}: more than {options.max_rows:,} requests (max_rows)")
     if not bins.flavour:
         raise InputError(f"{findings.file}: no requests")
-    return Bins(np.repeat(np.array(starts, np.float64), counts), bins.flavour, bins.lifetime, bins.batches)
+    return Bins(np.repeat(np.array(starts, np.float64), counts), bins.flavour, bins.lifetime)
 
 
 def _split(findings: Findings, number: int, text: str) -> tuple[int, list[str]]:

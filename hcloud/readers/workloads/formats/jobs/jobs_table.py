@@ -78,7 +78,7 @@ class Draft:
     left_out: dict[str, int] = field(default_factory=dict)
     modelled: list[Modelled] = field(default_factory=list)
 
-    def repair(self, reason: str, count: int) -> None:
+    def repair(self, reason: str, count: int = 1) -> None:
         """Count rows a documented rule changed."""
         if count:
             self.repaired[reason] = self.repaired.get(reason, 0) + int(count)

@@ -104,7 +104,7 @@ def json_objects(source: TraceFile, key: str = "", progress: Progress | None = N
                 if not isinstance(found, dict):
                     raise ValueError(f"job {number} is no object")
                 if progress is not None and number % _LOOK == 0:
-                    progress(min(file.raw.taken / source.size, 1.0))
+                    progress(file.share)
                 yield found
     except ValueError as error:
         raise InputError(f"{source.name}: is no JSON of jobs: {error}", hint=_FORMS) from None

@@ -30,10 +30,9 @@ _COLUMNS = (
 def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None = None) -> Jobs:
     """Pods as jobs that last from placement to deletion; pods that were never placed used nothing."""
     layout = header_layout(source, _COLUMNS, ignore_extra=True, decimal=options.decimal)
-    table = read_table(source, layout, options.max_rows, progress)
-    sink = table.sink
+    sink = read_table(source, layout, options.max_rows, progress)
     placed, deleted = sink.numbers("scheduled_time"), sink.numbers("deletion_time")
-    draft = Draft(source.name, FORMAT, table.digest, sink.numbers("creation_time"), deleted, rows=table.rows)
+    draft = Draft(source.name, FORMAT, source.digest(), sink.numbers("creation_time"), deleted, rows=sink.rows)
     last = float(np.nanmax(np.concatenate([draft.submit, placed, deleted])))
     running = np.isnan(deleted) & ~np.isnan(placed)
     draft.repair("running at the end: ends with the trace", int(np.count_nonzero(running)))

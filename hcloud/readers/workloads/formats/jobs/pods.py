@@ -26,6 +26,7 @@ from hcloud.readers.workloads.formats.jobs.recorded import (
     Recorder,
     seconds_of,
 )
+from hcloud.readers.workloads.formats.json_parts import object_in, objects_in
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.quantities import cpus_of, memory_of
 from hcloud.readers.workloads.source import TraceFile
@@ -97,7 +98,7 @@ def _items(source: TraceFile) -> list[tuple[str, Mapping[str, Any]]]:
 
 def _newest(item: Mapping[str, Any]) -> float:
     """The newest time that the status of an item tells, or when it was made."""
-    found, held = [_of(item, "metadata").get("creationTimestamp")], [_of(item, "status")]
+    found, held = [object_in(item, "metadata").get("creationTimestamp")], [object_in(item, "status")]
     while held:
         one = held.pop()
         found += [value for key, value in one.items() if key in _TIMES]
@@ -111,27 +112,27 @@ def _newest(item: Mapping[str, Any]) -> float:
 
 
 def _name(item: Mapping[str, Any]) -> tuple[str, str]:
-    metadata = _of(item, "metadata")
+    metadata = object_in(item, "metadata")
     return str(metadata.get("namespace", "default")), str(metadata.get("name", ""))
 
 
 def _owner(item: Mapping[str, Any]) -> tuple[str, str, str]:
     """The kind, namespace and name of what an item belongs to."""
-    one = next(iter(_list(_of(item, "metadata"), "ownerReferences")), {})
+    one = next(iter(objects_in(object_in(item, "metadata"), "ownerReferences")), {})
     return str(one.get("kind", "")), _name(item)[0], str(one.get("name", ""))
 
 
 def _ran(kind: str, item: Mapping[str, Any]) -> float:
     """How many pods of a Job or Workflow have to be in the list for them to count in its place; one is enough where
     its template asks for no CPU: a default of the namespace, which only pods have, may be all there is."""
-    status = _of(item, "status")
+    status = object_in(item, "status")
     if kind == "Workflow":
-        pods = sum(isinstance(node, dict) and node.get("type") == "Pod" for node in _of(status, "nodes").values())
+        pods = sum(isinstance(node, dict) and node.get("type") == "Pod" for node in object_in(status, "nodes").values())
         return math.inf if status.get("compressedNodes") else max(pods, 1)
     if kind != "Job":
         return 0
     with suppress(CellError):  # which is named with its item
-        if not _asked(_of(_of(_of(item, "spec"), "template"), "spec"), _CPU):
+        if not _asked(object_in(object_in(object_in(item, "spec"), "template"), "spec"), _CPU):
             return 1
     counts = (status.get(key) for key in ("succeeded", "failed", "active"))
     return max(sum(one for one in counts if isinstance(one, int)), 1)
@@ -150,34 +151,34 @@ def _runs(
 
 
 def _pod(item: Mapping[str, Any], recorder: Recorder) -> RecordedJob | str:
-    status, owner = _of(item, "status"), _owner(item)[0]
+    status, owner = object_in(item, "status"), _owner(item)[0]
     if owner in _OF_NODES:
         return EVERYWHERE
     end = _end(status) if status.get("phase") in ("Succeeded", "Failed") else None
-    run = _run(_of(item, "spec"), status.get("startTime"), end, recorder)
+    run = _run(object_in(item, "spec"), status.get("startTime"), end, recorder)
     kind = JobKind.BATCH if owner in _OF_BATCH else JobKind.SERVICE
     return run if isinstance(run, str) else replace(_of_item(run, item), kind=kind)
 
 
 def _end(status: Mapping[str, Any]) -> str:
     """When the last container of a pod that is over ended; nothing where that is not said."""
-    known = [one for key in ("initContainerStatuses", "containerStatuses") for one in _list(status, key)]
-    ended = _latest(_of(_of(one, "state"), "terminated").get("finishedAt") for one in known)
-    return ended or _latest(one.get("lastTransitionTime") for one in _list(status, "conditions"))
+    known = [one for key in ("initContainerStatuses", "containerStatuses") for one in objects_in(status, key)]
+    ended = _latest(object_in(object_in(one, "state"), "terminated").get("finishedAt") for one in known)
+    return ended or _latest(one.get("lastTransitionTime") for one in objects_in(status, "conditions"))
 
 
 def _job(item: Mapping[str, Any], recorder: Recorder) -> Iterator[RecordedJob | str]:
     """The pods of a Job of which the list does not hold all: so many at once, one after another for its completions."""
-    spec, status = _of(item, "spec"), _of(item, "status")
+    spec, status = object_in(item, "spec"), object_in(item, "status")
     parallel = _count(spec, "parallelism", 1)
     completions = _count(spec, "completions", parallel)
     at_once = min(parallel, completions)
     if at_once > limits.SERVERS:
         raise CellError("spec.parallelism", str(parallel), f"at most {limits.SERVERS:,}")
-    ends = {str(one.get("type")): one for one in _list(status, "conditions") if one.get("status") == "True"}
+    ends = {str(one.get("type")): one for one in objects_in(status, "conditions") if one.get("status") == "True"}
     end = next((str(ends[one].get("lastTransitionTime") or "") for one in ("Complete", "Failed") if one in ends), None)
     end = status.get("completionTime") or end
-    run = _run(_of(_of(spec, "template"), "spec"), status.get("startTime"), end, recorder)
+    run = _run(object_in(object_in(spec, "template"), "spec"), status.get("startTime"), end, recorder)
     if isinstance(run, str) or not at_once:
         yield run if isinstance(run, str) else NOT_BEGUN
         return
@@ -192,8 +193,8 @@ def _job(item: Mapping[str, Any], recorder: Recorder) -> Iterator[RecordedJob | 
 
 def _workflow(item: Mapping[str, Any], recorder: Recorder) -> Iterator[RecordedJob | str]:
     """The pods of an Argo Workflow: its status has each one's times, its templates what they ask for."""
-    metadata, spec, status = _of(item, "metadata"), _of(item, "spec"), _of(item, "status")
-    nodes = _of(status, "nodes") or _unpacked(status.get("compressedNodes"))
+    metadata, spec, status = object_in(item, "metadata"), object_in(item, "spec"), object_in(item, "status")
+    nodes = object_in(status, "nodes") or _unpacked(status.get("compressedNodes"))
     if not nodes:
         yield _NO_NODES if status.get("startedAt") else NOT_BEGUN
     templates = _templates(spec, status)
@@ -201,7 +202,7 @@ def _workflow(item: Mapping[str, Any], recorder: Recorder) -> Iterator[RecordedJ
     for key, node in nodes.items():
         if not isinstance(node, dict) or node.get("type") != "Pod":
             continue
-        named = _of(node, "templateRef")
+        named = object_in(node, "templateRef")
         name = f"{named.get('name')}/{named.get('template')}" if named else str(node.get("templateName"))
         template = templates.get(name) or templates.get(f"{str(node.get('templateScope')).partition('/')[2]}/{name}")
         if not isinstance(template, dict):
@@ -214,15 +215,15 @@ def _workflow(item: Mapping[str, Any], recorder: Recorder) -> Iterator[RecordedJ
 
 def _templates(spec: Mapping[str, Any], status: Mapping[str, Any]) -> Mapping[str, Any]:
     """The templates of a Workflow by their names, those of others by theirs before."""
-    listed = [*_list(_of(status, "storedWorkflowTemplateSpec"), "templates"), *_list(spec, "templates")]
-    stored = {key.partition("/")[2]: one for key, one in _of(status, "storedTemplates").items()}
+    listed = [*objects_in(object_in(status, "storedWorkflowTemplateSpec"), "templates"), *objects_in(spec, "templates")]
+    stored = {key.partition("/")[2]: one for key, one in object_in(status, "storedTemplates").items()}
     return {str(one.get("name")): one for one in listed} | stored
 
 
 def _of_template(template: Mapping[str, Any]) -> Mapping[str, Any]:
     """The containers of a step as those of a pod."""
-    main = [_of(template, key) for key in ("container", "script")]
-    more = [*_list(_of(template, "containerSet"), "containers"), *_list(template, "sidecars")]
+    main = [object_in(template, key) for key in ("container", "script")]
+    more = [*objects_in(object_in(template, "containerSet"), "containers"), *objects_in(template, "sidecars")]
     return {"containers": [*main, *more], "initContainers": template.get("initContainers")}
 
 
@@ -250,10 +251,10 @@ def _run(spec: Mapping[str, Any], began: object, ended: object, recorder: Record
 
 def _of_item(run: RecordedJob, item: Mapping[str, Any]) -> RecordedJob:
     """A run with what an item says of itself."""
-    metadata = _of(item, "metadata")
+    metadata = object_in(item, "metadata")
     created = _time("metadata.creationTimestamp", metadata.get("creationTimestamp"))
     submit = run.start if math.isnan(created) else min(created, run.start)
-    qos = str(_of(item, "status").get("qosClass") or "")
+    qos = str(object_in(item, "status").get("qosClass") or "")
     return replace(run, id="/".join(_name(item)), submit=submit, app=_app(metadata), qos=qos)
 
 
@@ -261,19 +262,19 @@ def _asked(spec: Mapping[str, Any], what: re.Pattern[str]) -> float:
     """What a pod takes of a resource: what it says itself, else the more of its containers with sidecars, and of one
     that runs before them with the sidecars that began before it; and overhead."""
     beside, before = 0.0, 0.0
-    for one in _list(spec, "initContainers"):
+    for one in objects_in(spec, "initContainers"):
         asked = _request(one, what)
         before = max(before, beside + asked)
         beside += asked if one.get("restartPolicy") == "Always" else 0.0
-    together = beside + sum(_request(one, what) for one in _list(spec, "containers"))
-    return (_request(spec, what) or max(together, before)) + _total("overhead", _of(spec, "overhead"), what)
+    together = beside + sum(_request(one, what) for one in objects_in(spec, "containers"))
+    return (_request(spec, what) or max(together, before)) + _total("overhead", object_in(spec, "overhead"), what)
 
 
 def _request(container: Mapping[str, Any], what: re.Pattern[str]) -> float:
     """A container's request; where it has none its limit is (Kubernetes sets it so)."""
-    resources = _of(container, "resources")
-    asked = {name: value for name, value in _of(resources, "requests").items() if value is not None}
-    return _total("requests", {**_of(resources, "limits"), **asked}, what)
+    resources = object_in(container, "resources")
+    asked = {name: value for name, value in object_in(resources, "requests").items() if value is not None}
+    return _total("requests", {**object_in(resources, "limits"), **asked}, what)
 
 
 def _total(column: str, amounts: Mapping[str, Any], what: re.Pattern[str]) -> float:
@@ -298,7 +299,7 @@ def _count(spec: Mapping[str, Any], name: str, usual: int) -> int:
 
 
 def _app(metadata: Mapping[str, Any]) -> str:
-    labels = _of(metadata, "labels")
+    labels = object_in(metadata, "labels")
     named = (labels.get(key) for key in ("app.kubernetes.io/name", "app", "job-name"))
     return str(next((name for name in named if name), ""))
 
@@ -309,13 +310,3 @@ def _latest(times: Iterable[object]) -> str:
 
 def _time(column: str, value: object) -> float:
     return seconds_of(column, str(value)) if value else math.nan
-
-
-def _of(item: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    found = item.get(key)
-    return found if isinstance(found, dict) else {}
-
-
-def _list(item: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
-    found = item.get(key)
-    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []

@@ -19,11 +19,11 @@ from hcloud.readers.workloads.formats.jobs.jobs_table import Draft, finish
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.quantities import memory_of
 from hcloud.readers.workloads.source import TraceFile
+from hcloud.readers.workloads.tables.clock import clock_seconds
 from hcloud.readers.workloads.tables.delimited import Progress
 
 _WHOLE = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d", re.ASCII)
 _LOCAL = re.compile(rf"{_WHOLE.pattern}(?:\.\d+)?", re.ASCII)
-_ELAPSED = re.compile(r"(?:(?P<d>\d+)-)?(?:(?P<h>\d+):)?(?P<m>\d+):(?P<s>\d+(?:\.\d+)?)", re.ASCII)
 _SECONDS = re.compile(r"\d+(\.\d*)?", re.ASCII)
 NO_ZONE = "UTC, as they name no zone; if they are local, name theirs: --set zone=Europe/Berlin"
 NOT_BEGUN = "never began"
@@ -79,16 +79,15 @@ class Recorder:
     names in small letters are ``named`` as in the file, and ``newest`` is the newest time in it."""
 
     def __init__(self, source: TraceFile, fmt: str, options: WorkloadOptions) -> None:
-        self._source, self._format, self._options = source, fmt, options
+        self._source, self._options = source, options
         self.findings = Findings(source.name)
         self.named: dict[str, str] = {}
         self.rows = 0
         self.newest = 0.0
         self._jobs: list[RecordedJob] = []
-        self._rules: list[Modelled] = []
         self._times: dict[str, int] = {}
-        self._left_out: dict[str, int] = {}
-        self._repaired: dict[str, int] = {}
+        self._draft = Draft(source.name, fmt, "", np.empty(0), np.empty(0))
+        self.repair = self._draft.repair
         self._features: dict[str, int] = {}
         self._zone: tzinfo = ZoneInfo(options.zone) if options.zone else UTC
         self._has_local = False
@@ -101,7 +100,7 @@ class Recorder:
         try:
             for found in make:
                 if isinstance(found, str):
-                    self._left_out[found] = self._left_out.get(found, 0) + 1
+                    self._draft.left_out[found] = self._draft.left_out.get(found, 0) + 1
                 else:
                     self._add(found)
         except CellError as error:
@@ -115,17 +114,12 @@ class Recorder:
 
     def assume(self, rule: Modelled) -> None:
         """Note what stands for a column that the file has not."""
-        self._rules.append(rule)
+        self._draft.modelled.append(rule)
 
     def ask(self, features: str) -> None:
         """Count a job that asks for nodes with these features, if any."""
         if features.strip().lower() not in _NONE:
             self._features[features.strip()] = self._features.get(features.strip(), 0) + 1
-
-    def repair(self, reason: str, count: int = 1) -> None:
-        """Count what a rule changed."""
-        if count:
-            self._repaired[reason] = self._repaired.get(reason, 0) + count
 
     def _add(self, job: RecordedJob) -> None:
         _bounded("submit", job.submit, limits.SUBMIT_SECONDS)
@@ -154,9 +148,9 @@ class Recorder:
 
         start, duration = column("start"), column("duration")
         duration = np.where(np.isnan(duration), np.maximum(self.newest - start, 0.0), duration)
-        draft = Draft(
-            self._source.name, self._format, self._source.digest(), column("submit"), duration, rows=self.rows
-        )
+        draft = self._draft
+        draft.digest, draft.rows = self._source.digest(), self.rows
+        draft.submit, draft.duration = column("submit"), duration
         draft.start = start
         draft.cores, draft.memory, draft.gpus = column("cores"), column("memory"), column("gpus")
         draft.kind = np.array([job.kind for job in made], np.int8)
@@ -164,8 +158,6 @@ class Recorder:
         draft.ids = np.array([job.id.encode() for job in made]) if made else None
         draft.app, draft.apps = _coded([job.app for job in made])
         draft.qos, draft.qos_classes = _coded([job.qos for job in made])
-        draft.repaired, draft.left_out = dict(self._repaired), dict(self._left_out)
-        draft.modelled += self._rules
         if self._has_local:
             draft.modelled.append(Modelled("times", self._options.zone or NO_ZONE, "zone"))
         if self._features:
@@ -219,13 +211,10 @@ def elapsed_of(column: str, text: str) -> float:
     text = text.strip()
     if text.lower() in _NONE:
         return float("nan")
-    if _SECONDS.fullmatch(text):
-        return float(text)
-    found = _ELAPSED.fullmatch(text)
+    found = float(text) if _SECONDS.fullmatch(text) else clock_seconds(text, "mm:ss")
     if found is None:
         raise CellError(column, text, "a duration as 1-02:03:04, or seconds")
-    days, hours, minutes = (int(found[part] or 0) for part in ("d", "h", "m"))
-    return ((days * 24 + hours) * 60 + minutes) * 60 + float(found["s"])
+    return found
 
 
 @lru_cache(MANY)

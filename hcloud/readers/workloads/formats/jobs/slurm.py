@@ -23,6 +23,7 @@ from hcloud.readers.workloads.formats.jobs.recorded import (
     number_of,
     told_lines,
 )
+from hcloud.readers.workloads.formats.json_parts import object_in, objects_in
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.source import TraceFile
 from hcloud.readers.workloads.tables.delimited import Progress
@@ -215,12 +216,11 @@ def _read_filetxt(lines: Iterator[tuple[int, str]], recorder: Recorder) -> None:
 
 def _cells(job: Mapping[str, object]) -> Mapping[str, str]:
     """The columns of the table for a job of the JSON, whichever version of the data parser wrote it."""
-    time, wanted = _object(job, "time"), _object(job, "required")
-    tres = _object(job, "tres").get("allocated")
-    words = [_tres_word(one) for one in tres if isinstance(one, dict)] if isinstance(tres, list) else []
+    time, wanted = object_in(job, "time"), object_in(job, "required")
+    words = [_tres_word(one) for one in objects_in(object_in(job, "tres"), "allocated")]
     a_cpu, a_node = _number(wanted.get("memory_per_cpu")), _number(wanted.get("memory_per_node"))
     nodes = _number(job.get("allocation_nodes"))
-    array = _object(job, "array")
+    array = object_in(job, "array")
     task = _number(array.get("task_id"))
     name = str(_number(job.get("job_id")) or job.get("job_id") or "")
     if _number(array.get("job_id")) and task is not None:
@@ -246,11 +246,6 @@ def _tres_word(one: Mapping[str, object]) -> str:
     kind, name, count = str(one.get("type")), one.get("name"), _number(one.get("count"))
     named = f"{kind}/{name}" if name else kind
     return f"{named}={count}M" if kind == "mem" else f"{named}={count}"
-
-
-def _object(job: Mapping[str, object], key: str) -> Mapping[str, object]:
-    found = job.get(key)
-    return found if isinstance(found, dict) else {}
 
 
 def _number(value: object) -> int | None:

@@ -84,10 +84,9 @@ _LAYOUT = TableLayout(
 
 def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None = None) -> Jobs:
     """Jobs that ran: submit time, run time, processors (used, else requested) and memory per processor."""
-    table = read_table(source, _LAYOUT, options.max_rows, progress)
-    sink = table.sink
+    sink = read_table(source, _LAYOUT, options.max_rows, progress)
     run = sink.numbers("run time")
-    draft = Draft(source.name, FORMAT, table.digest, sink.numbers("submit time"), run, rows=table.rows)
+    draft = Draft(source.name, FORMAT, source.digest(), sink.numbers("submit time"), run, rows=sink.rows)
     draft.ids = sink.ids()
     draft.cores = _known(sink, "allocated processors", "requested processors")
     draft.memory = _known(sink, "used memory", "requested memory") / _KIB_PER_GIB * draft.cores

@@ -35,11 +35,11 @@ _LAYOUT = TableLayout(
 
 def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None = None) -> Jobs:
     """Batch jobs whose cores and durations follow from their bytes."""
-    table = read_table(source, _LAYOUT, options.max_rows, progress)
-    stages = [table.sink.numbers(column.name) for column in _LAYOUT.columns[3:]]
+    sink = read_table(source, _LAYOUT, options.max_rows, progress)
+    stages = [sink.numbers(column.name) for column in _LAYOUT.columns[3:]]
     cores, duration = size_from_bytes(np.maximum.reduce(stages), np.add.reduce(stages), options)
-    draft = Draft(source.name, FORMAT, table.digest, table.sink.numbers("submit"), duration, cores, rows=table.rows)
-    draft.ids = table.sink.ids()
+    draft = Draft(source.name, FORMAT, source.digest(), sink.numbers("submit"), duration, cores, rows=sink.rows)
+    draft.ids = sink.ids()
     draft.modelled += _rules(options)
     return finish(draft, options)
 

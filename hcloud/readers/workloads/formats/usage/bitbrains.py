@@ -10,14 +10,14 @@ from hcloud.errors import InputError
 from hcloud.model.workload import Demand, Modelled, Provenance
 from hcloud.planning.forecasting.demand import TimeGrid, mean_in_use
 from hcloud.readers.workloads import limits
-from hcloud.readers.workloads.formats.jobs.own_parquet import opened, read_columns
 from hcloud.readers.workloads.formats.siblings import both_digests, sibling
 from hcloud.readers.workloads.formats.usage.measured import MeasuredSeries, MeasuredUse
 from hcloud.readers.workloads.formats.usage.series import SeriesExtras, demand
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.source import TraceFile
 from hcloud.readers.workloads.tables.columns import Column, Sink
-from hcloud.readers.workloads.tables.delimited import Progress
+from hcloud.readers.workloads.tables.delimited import Progress, header_layout, read_table
+from hcloud.readers.workloads.tables.parquet_text import opened, parquet_as_text
 
 if TYPE_CHECKING:
     from hcloud.model.workload import Floats
@@ -86,11 +86,8 @@ def _tables(source: TraceFile, options: WorkloadOptions, progress: Progress | No
 def _columns(
     source: TraceFile, columns: tuple[Column, ...], options: WorkloadOptions, progress: Progress | None = None
 ) -> Sink:
-    with opened(source) as file:
-        missing = [c.name for c in columns if c.name not in file.schema_arrow.names]
-        if missing:
-            raise InputError(f"{source.name}: columns {', '.join(missing)} are missing")
-        return read_columns(source, file, columns, options, progress)
+    with parquet_as_text(source) as text:
+        return read_table(text, header_layout(text, columns, ignore_extra=True), options.max_rows, progress)
 
 
 def _demand(source: TraceFile, digest: str, tables: tuple[Sink, Sink], options: WorkloadOptions) -> Demand:

@@ -36,14 +36,14 @@ def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None 
 def measured(source: TraceFile, options: WorkloadOptions, progress: Progress | None = None) -> MeasuredUse:
     """The machine by itself."""
     layout = header_layout(source, _COLUMNS, ignore_extra=True, decimal=options.decimal)
-    sink = (table := read_table(source, layout, options.max_rows, progress)).sink
+    sink = read_table(source, layout, options.max_rows, progress)
     times, first = np.unique(sink.numbers(_TIME), return_index=True)
-    repaired = {_TWICE: table.rows - len(times)} if len(times) < table.rows else {}
+    repaired = {_TWICE: sink.rows - len(times)} if len(times) < sink.rows else {}
     cores, given, used = (sink.numbers(name)[first] for name in (_CORES, _GIVEN, _USED))
     speed = np.divide(given, cores, out=np.ones(len(times)), where=(given > 0) & (cores > 0))
     values = np.where((given > 0) & (cores > 0), used / speed, 0.0)
     memory = sink.numbers(_MEMORY)[first] / _KB_IN_GIB
     series = MeasuredSeries("rows", "", times, values, "cores", memory=memory, machine_cores=float(cores.max()))
-    found = MeasuredUse(source, FORMAT, [series], table.rows, repaired, rules=list(times_read(sink)))
+    found = MeasuredUse(source, FORMAT, [series], sink.rows, repaired, rules=list(times_read(sink)))
     found.rules.append(Modelled("memory", "what the machine was given", "fixed"))
     return found

@@ -21,8 +21,8 @@ def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None 
     """Demand of a cluster whose size is a key: the files hold only parts of the whole."""
     known = _LAYOUTS[1] if b"cpu_util_percent" in source.head.split(b"\n", 1)[0] else _LAYOUTS[0]
     layout = header_layout(source, known, ignore_extra=True, decimal=options.decimal)
-    table = read_table(source, layout, options.max_rows, progress)
-    part, memory_part = (table.sink.numbers(column.name) / column.high for column in known)
+    sink = read_table(source, layout, options.max_rows, progress)
+    part, memory_part = (sink.numbers(column.name) / column.high for column in known)
     cores = part * options.cluster_cores
     memory = memory_part * options.cluster_cores * options.memory_per_core
     rules = (
@@ -30,5 +30,5 @@ def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None 
         Modelled("cores", f"the whole cluster has {options.cluster_cores:g} vCPUs", "cluster_cores"),
         Modelled("memory", f"the whole cluster has {options.memory_per_core:g} GiB per vCPU", "memory_per_core"),
     )
-    provenance = Provenance(source.name, FORMAT, table.digest, table.rows, modelled=rules)
-    return demand(TimeGrid(0.0, options.step_seconds, table.rows), cores, provenance, options, SeriesExtras(memory))
+    provenance = Provenance(source.name, FORMAT, source.digest(), sink.rows, modelled=rules)
+    return demand(TimeGrid(0.0, options.step_seconds, sink.rows), cores, provenance, options, SeriesExtras(memory))

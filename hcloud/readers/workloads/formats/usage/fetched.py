@@ -36,8 +36,8 @@ _RULES = {
 def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None = None) -> Demand:
     """The sum of all machines, step by step; where there is no row, nothing ran."""
     layout = header_layout(source, _KNOWN, ignore_extra=True, decimal=options.decimal)
-    table = read_table(source, layout, options.max_rows, progress)
-    times, cores, used = (table.sink.numbers(name) for name in ("timestamp", "cores", "cores_used"))
+    sink = read_table(source, layout, options.max_rows, progress)
+    times, cores, used = (sink.numbers(name) for name in ("timestamp", "cores", "cores_used"))
     repaired = {"byte order mark skipped": 1} if source.marked else {}
     if options.fetched_demand == "used":
         unmeasured = np.isnan(used)
@@ -53,6 +53,6 @@ def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None 
     if step < 1 or count > MOST_STEPS or (np.abs(places - np.round(places)) > 1e-9).any():
         raise InputError(f"{source.name}: the timestamps are not at equal steps", hint="fetch it again")
     total: Floats = np.bincount(np.round(places).astype(np.int64), weights=cores, minlength=count).astype(np.float64)
-    rules = (*times_read(table.sink), Modelled("cores", _RULES[options.fetched_demand], "fetched_demand"))
-    provenance = Provenance(source.name, FORMAT, table.digest, table.rows, repaired, {}, rules)
+    rules = (*times_read(sink), Modelled("cores", _RULES[options.fetched_demand], "fetched_demand"))
+    provenance = Provenance(source.name, FORMAT, source.digest(), sink.rows, repaired, {}, rules)
     return demand(TimeGrid(float(moments[0]), step, count), total, provenance, options)

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from hcloud.errors import InputError, did_you_mean
+from hcloud.errors import InputError
 from hcloud.readers.workloads.commands import advice
 from hcloud.readers.workloads.findings import shown
 from hcloud.readers.workloads.meanings import (
@@ -18,6 +18,7 @@ from hcloud.readers.workloads.meanings import (
     VALUES,
     as_option,
     called_columns,
+    check_called,
     meant,
     memory_in_use,
     plain,
@@ -25,7 +26,7 @@ from hcloud.readers.workloads.meanings import (
 )
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.source import TraceFile
-from hcloud.readers.workloads.tables.delimited import first_rows
+from hcloud.readers.workloads.tables.header import first_rows
 from hcloud.units import some_of
 
 GOOGLE = "TimeSeries ID"
@@ -112,14 +113,7 @@ def machine_columns(source: TraceFile, names: list[str], options: WorkloadOption
 def _found(source: TraceFile, names: list[str], options: WorkloadOptions) -> dict[str, str]:
     """Our columns by what they are called in the file: what ``--columns`` says, else what names say."""
     found = called_columns(options.columns)
-    for mine, theirs in found.items():
-        if theirs not in names:
-            raise InputError(
-                f"{source.name}: has no column {shown(theirs)}{did_you_mean(theirs, names)}",
-                hint=f"its columns: {', '.join(names)}"[:1000],
-            )
-        if mine not in (*VALUES, "timestamp", "name", "memory"):
-            raise InputError(f"{source.name}: columns: {shown(mine)} is no column of series")
+    check_called(source.name, found, names, (*VALUES, "timestamp", "name", "memory"))
     if not found:
         return _by_their_units(names) | _time_of_day(source, names)
     if "timestamp" in names:

@@ -28,7 +28,8 @@ from hcloud.readers.workloads.quantities import NUMBER, cpus_of, memory_of, with
 from hcloud.readers.workloads.source import TraceFile
 from hcloud.readers.workloads.tables.at_once import DistinctTexts, distinct_texts
 from hcloud.readers.workloads.tables.columns import TICKS, check_not_days
-from hcloud.readers.workloads.tables.delimited import Header, Progress, header_names
+from hcloud.readers.workloads.tables.delimited import Progress
+from hcloud.readers.workloads.tables.header import Header, header_names
 from hcloud.readers.workloads.tables.locate import DECIMAL, TableLayout, rows_of, with_command
 from hcloud.readers.workloads.tables.marks import mark_of
 from hcloud.units import some_of

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -17,15 +17,16 @@ from hcloud.readers.workloads.commands import advice
 from hcloud.readers.workloads.findings import Findings, shown
 from hcloud.readers.workloads.formats.usage.series import (
     EXAMPLE_CORES,
+    HIGHEST,
     OF_A_COUNTER,
     PARTS,
     SeriesExtras,
     counts_up,
     demand,
     in_cores,
+    in_vcpus_by,
     longest_held,
     regular,
-    whole_machine,
 )
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.source import TraceFile
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
 
     from hcloud.model.workload import Floats
 
-_HIGHEST = {"percent": 100.0, "fraction": 1.0, "cores": limits.CORES, "requests": limits.REQUESTS}
 _ROUNDING = 1e-6
 _SHOWN, _SHOWN_OF_ALL = 5, 10
 _DAY, _ALIKE, _MARKED = 86_400, 12, 2000
@@ -117,7 +117,7 @@ class MeasuredUse:
         value, rules = self._meaning(found, options)
         note_values(self.findings, found, value)
         is_fine = not self.findings.problems
-        beyond = value == "percent" and any(series.values.max() > _HIGHEST[value] for series in found)
+        beyond = value == "percent" and any(series.values.max() > HIGHEST[value] for series in found)
         _note_twice(self.findings, found)
         if self.findings.problems:
             error = self.findings.error()
@@ -218,12 +218,7 @@ def _meaning(
     value = options.series_value if asked else said
     why = "as asked" if asked else "as the file says"
     rules = [Modelled("cores", f"a value is {value} ({why})", "fixed" if why == "as the file says" else "series_value")]
-    if value in PARTS:
-        rules.append(whole_machine(source, value, why, options))
-    if value == "requests":
-        rate = f"{options.requests_per_core_second:g} requests per core-second"
-        rules.append(Modelled("cores", rate, "requests_per_core_second"))
-    return value, rules
+    return value, rules + in_vcpus_by(source, value, why, options)
 
 
 def _unknown_unit(source: TraceFile, found: Sequence[MeasuredSeries], options: WorkloadOptions) -> InputError:
@@ -237,7 +232,7 @@ def _unknown_unit(source: TraceFile, found: Sequence[MeasuredSeries], options: W
             hint="write them in one unit, or each unit's columns to a file of their own",
         )
     most = max(float(series.values.max()) for series in found)
-    looks = "cores" if most > _HIGHEST["percent"] else "percent" if most > 1 else "fraction"
+    looks = "cores" if most > HIGHEST["percent"] else "percent" if most > 1 else "fraction"
     likely = next(iter(said), looks)
     named = f"{other.where} ({other.name})" if other.name and other.name != other.where else shown(other.where)
     cores = EXAMPLE_CORES if options.series_cores is None else f"{options.series_cores:g}"
@@ -257,7 +252,7 @@ def note_values(findings: Findings, found: Sequence[MeasuredSeries], value: str)
     """Note the values that are none of such a series, its memory and its times among them."""
     left = _SHOWN_OF_ALL
     for series in found:
-        most = _HIGHEST[value] if series.highest is None else series.highest
+        most = HIGHEST[value] if series.highest is None else series.highest
         bad = np.flatnonzero(~((series.values >= -_ROUNDING) & (series.values <= most * (1 + _ROUNDING))))
         named = min(_SHOWN, left)
         left -= min(named, len(bad))
@@ -348,9 +343,3 @@ def _on_steps(times: Floats, rows: Floats, grid: TimeGrid, longest: int, repaire
         if held:
             values[:, first:last] = values[:, first - 1 : first]
     return values
-
-
-def objects(document: Mapping[str, object], key: str) -> Iterator[Mapping[str, object]]:
-    """The objects in a list of a JSON object."""
-    found = document.get(key)
-    yield from (one for one in found if isinstance(one, dict)) if isinstance(found, list) else ()

@@ -11,7 +11,8 @@ from hcloud.errors import InputError
 from hcloud.model.json_text import parsed
 from hcloud.model.workload import Demand
 from hcloud.readers.workloads.findings import Findings
-from hcloud.readers.workloads.formats.usage.measured import MeasuredSeries, MeasuredUse, objects, refuse_counters
+from hcloud.readers.workloads.formats.json_parts import object_in, objects_in
+from hcloud.readers.workloads.formats.usage.measured import MeasuredSeries, MeasuredUse, refuse_counters
 from hcloud.readers.workloads.formats.usage.monitoring_clouds import of_azure, of_google
 from hcloud.readers.workloads.formats.usage.samples import sampled
 from hcloud.readers.workloads.options import WorkloadOptions
@@ -89,7 +90,7 @@ def _series(
 def _of_metric_data(
     document: Mapping[str, Any], findings: Findings, left_out: dict[str, int]
 ) -> Iterator[MeasuredSeries]:
-    results = [(_label(one, at), at, one) for at, one in enumerate(objects(document, "MetricDataResults"), 1)]
+    results = [(_label(one, at), at, one) for at, one in enumerate(objects_in(document, "MetricDataResults"), 1)]
     whole = {str(one.get("Id")) for _, _, one in results if one.get("StatusCode") != _PARTIAL}
     _count(left_out, _PART, sum(str(one.get("Id")) not in whole for _, _, one in results))
     ours = [found for found in results if _CPU in found[0].lower()]
@@ -108,8 +109,7 @@ def _of_metric_data(
 
 
 def _of_prometheus(document: Mapping[str, Any], findings: Findings) -> Iterator[MeasuredSeries]:
-    data = document.get("data")
-    for at, one in enumerate(objects(data, "result") if isinstance(data, dict) else (), 1):
+    for at, one in enumerate(objects_in(object_in(document, "data"), "result"), 1):
         labels = one.get("metric")
         named = ",".join(f"{k}={v}" for k, v in labels.items()) if isinstance(labels, dict) else ""
         pairs = [pair for pair in _list_of(one.get("values")) if isinstance(pair, list) and len(pair) == 2]
@@ -140,7 +140,7 @@ def _count(reasons: dict[str, int], reason: str, count: int) -> None:
 
 
 def _of_statistics(document: Mapping[str, Any], findings: Findings, repaired: dict[str, int]) -> MeasuredSeries:
-    points = list(objects(document, "Datapoints"))
+    points = objects_in(document, "Datapoints")
     which = next((name for name in _STATISTICS if points and name in points[0]), "Average")
     pairs: list[Sequence[Any]] = [(point.get("Timestamp"), point.get(which)) for point in points]
     if which != "Average":

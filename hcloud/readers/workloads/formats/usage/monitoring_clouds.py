@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from hcloud.readers.workloads.findings import Findings
-from hcloud.readers.workloads.formats.usage.measured import MeasuredSeries, objects
+from hcloud.readers.workloads.formats.json_parts import object_in, objects_in
+from hcloud.readers.workloads.formats.usage.measured import MeasuredSeries
 from hcloud.readers.workloads.formats.usage.samples import TimeColumn, sampled
 
 _BURST = 16.0
@@ -20,12 +21,12 @@ _OTHER = f"metrics other than {_CPU}"
 
 def of_google(document: Mapping[str, Any], findings: Findings) -> Iterator[MeasuredSeries]:
     """Each of ``timeSeries``: utilisation is a fraction, seconds of use are vCPUs over the seconds of a point."""
-    for at, one in enumerate(objects(document, "timeSeries"), 1):
-        where, metric = f"timeSeries {at}", _of(one, "metric")
-        kind, name = str(metric.get("type", "")), _labelled(metric, _of(one, "resource"))
+    for at, one in enumerate(objects_in(document, "timeSeries"), 1):
+        where, metric = f"timeSeries {at}", object_in(one, "metric")
+        kind, name = str(metric.get("type", "")), _labelled(metric, object_in(one, "resource"))
         unit = str(one.get("unit") or document.get("unit") or "")
-        points = list(objects(one, "points"))
-        ends = [_of(point, "interval").get("endTime") for point in points]
+        points = objects_in(one, "points")
+        ends = [object_in(point, "interval").get("endTime") for point in points]
         values = [_value(point) for point in points]
         used = kind.endswith(("usage_time", "core_usage_time"))
         if used and one.get("metricKind") == "CUMULATIVE":
@@ -46,7 +47,7 @@ def _per_second(
     """Seconds of use as vCPUs: divided by the length of each point's interval."""
     rates = list[Any]()
     for at, (point, value) in enumerate(zip(points, values, strict=True), 1):
-        interval = _of(point, "interval")
+        interval = object_in(point, "interval")
         try:
             length = TimeColumn().seconds(str(interval.get("endTime"))) - TimeColumn().seconds(
                 str(interval.get("startTime"))
@@ -58,28 +59,28 @@ def _per_second(
 
 
 def _value(point: Mapping[str, Any]) -> object:
-    value = _of(point, "value")
+    value = object_in(point, "value")
     return value.get("doubleValue", value.get("int64Value"))
 
 
 def _labelled(metric: Mapping[str, Any], resource: Mapping[str, Any]) -> str:
     """The labels that tell a series from the others."""
-    labels = {**_of(resource, "labels"), **_of(metric, "labels")}
+    labels = {**object_in(resource, "labels"), **object_in(metric, "labels")}
     return ",".join([str(metric.get("type", "")), *(f"{key}={value}" for key, value in sorted(labels.items()))])
 
 
 def of_azure(document: Mapping[str, Any], findings: Findings, left_out: dict[str, int]) -> Iterator[MeasuredSeries]:
     """Each series of each metric of CPUs; answers for several machines have them in ``values``."""
-    answers = list(objects(document, "values")) or [document]
-    metrics = [(answer, metric) for answer in answers for metric in objects(answer, "value") if "timeseries" in metric]
+    answers = objects_in(document, "values") or [document]
+    metrics = [(one, metric) for one in answers for metric in objects_in(one, "value") if "timeseries" in metric]
     ours = [pair for pair in metrics if _named(pair[1]) == _CPU] or metrics
     if len(ours) < len(metrics):
         left_out[_OTHER] = len(metrics) - len(ours)
     for at, (answer, metric) in enumerate(ours, 1):
         machine = str(metric.get("id") or answer.get("resourceid") or "")
         percent = metric.get("unit") == "Percent" and _named(metric) == _CPU
-        for number, one in enumerate(objects(metric, "timeseries"), 1):
-            words = [f"{_of(word, 'name').get('value')}={word.get('value')}" for word in objects(one, "metadatavalues")]
+        for number, one in enumerate(objects_in(metric, "timeseries"), 1):
+            words = [f"{_named(word)}={word.get('value')}" for word in objects_in(one, "metadatavalues")]
             where = f"value {at}, timeseries {number}"
             name = ",".join([machine or _named(metric), *words])
             yield sampled(where, name, _points(one, left_out), findings, unit="percent" if percent else "")
@@ -87,7 +88,7 @@ def of_azure(document: Mapping[str, Any], findings: Findings, left_out: dict[str
 
 def _points(one: Mapping[str, Any], left_out: dict[str, int]) -> list[Sequence[Any]]:
     """Times and values of one statistic; minutes without one are counted."""
-    data = list(objects(one, "data"))
+    data = objects_in(one, "data")
     which = next((name for name in _STATISTICS if any(name in point for point in data)), "average")
     empty = sum(point.get(which) is None for point in data)
     if empty:
@@ -96,9 +97,4 @@ def _points(one: Mapping[str, Any], left_out: dict[str, int]) -> list[Sequence[A
 
 
 def _named(metric: Mapping[str, Any]) -> str:
-    return str(_of(metric, "name").get("value", ""))
-
-
-def _of(item: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    found = item.get(key)
-    return found if isinstance(found, dict) else {}
+    return str(object_in(metric, "name").get("value", ""))

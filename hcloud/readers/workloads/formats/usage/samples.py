@@ -14,7 +14,7 @@ from hcloud.readers.workloads.tables.columns import ticks_of
 from hcloud.readers.workloads.tables.dates import ALLOWED, BARE, ZONED, unix_of_date, written
 
 TIMES = "a time as 2026-11-01T10:00:00Z, or Unix time in s, ms, us or ns like the first"
-_UNIX = re.compile(r"\d{1,19}(\.\d+)?", re.ASCII)
+_UNIX = re.compile(r"\d{1,19}(\.\d+)?(e\+\d\d)?", re.ASCII)
 _ISO = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d\S*)?", re.ASCII)
 
 

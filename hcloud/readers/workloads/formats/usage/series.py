@@ -19,7 +19,8 @@ from hcloud.readers.workloads.formats.jobs.stated_units import OF_CELLS, OF_G
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.source import TraceFile
 from hcloud.readers.workloads.tables.columns import Column
-from hcloud.readers.workloads.tables.delimited import Progress, dated, header_layout, header_names, read_table
+from hcloud.readers.workloads.tables.delimited import Progress, dated, header_layout, read_table
+from hcloud.readers.workloads.tables.header import header_names
 from hcloud.readers.workloads.tables.locate import TableLayout, lines_of
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from hcloud.model.workload import Floats
 
 FORMAT = "series"
-_HIGH = {"cores": limits.CORES, "percent": 100.0, "fraction": 1.0, "requests": limits.REQUESTS}
+HIGHEST = {"cores": limits.CORES, "percent": 100.0, "fraction": 1.0, "requests": limits.REQUESTS}
 OF_A_COUNTER = "of a counter, as node_cpu_seconds_total, export the rate: rate(METRIC[5m])"
 PARTS = {"percent": "percent", "fraction": "a fraction"}
 """Values that are a part of a machine, and how that is told."""
@@ -81,18 +82,18 @@ def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None 
         dated(_TIME, options),
         Column(
             meaning.column,
-            high=_HIGH["cores" if meaning.is_doubtful else meaning.value],
+            high=HIGHEST["cores" if meaning.is_doubtful else meaning.value],
             in_one=float(is_cores),
             measured=is_cores,
         ),
         *(_BESIDE if meaning.column == "cores" else ()),
     )
     layout = header_layout(source, known, ignore_extra=options.extra_columns == "ignore", decimal=options.decimal)
-    table = read_table(source, layout, options.max_rows, progress)
+    sink = read_table(source, layout, options.max_rows, progress)
     repaired = {"byte order mark skipped": 1} if source.marked else {}
-    times = table.sink.numbers("timestamp")
-    names = [c.name for c in known[1:] if table.sink.has(c.name)]
-    values = np.array([table.sink.numbers(name) for name in names])
+    times = sink.numbers("timestamp")
+    names = [c.name for c in known[1:] if sink.has(c.name)]
+    values = np.array([sink.numbers(name) for name in names])
     _refuse_rows(
         source, layout, np.flatnonzero(np.isnan(values).any(axis=0)), "an empty cell, which must hold a number"
     )
@@ -111,11 +112,11 @@ def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None 
     grid, means = regular(source, times, values, options, repaired)
     by_name = dict(zip(names, means, strict=True))
     cores = in_cores(by_name[meaning.column], meaning.value, grid.step, options)
-    in_cells = [Modelled("memory", OF_G, "fixed")] if table.sink.with_units.get("memory") else []
-    if meaning.column in table.sink.with_units:
+    in_cells = [Modelled("memory", OF_G, "fixed")] if sink.with_units.get("memory") else []
+    if meaning.column in sink.with_units:
         in_cells.append(Modelled("cores", OF_CELLS, "fixed"))
-    rules = (*times_read(table.sink), *said, *in_cells)
-    provenance = Provenance(source.name, FORMAT, table.digest, table.rows, repaired, {}, rules)
+    rules = (*times_read(sink), *said, *in_cells)
+    provenance = Provenance(source.name, FORMAT, source.digest(), sink.rows, repaired, {}, rules)
     extras = SeriesExtras(by_name.get("memory"), by_name.get("batch_cores"))
     if extras.batch is not None and (extras.batch > cores * (1 + 1e-12)).any():
         raise InputError(f"{source.name}: batch_cores is above cores in some rows; it is a part of them")
@@ -152,7 +153,7 @@ def in_cores(means: Floats, value: str, step: int, options: WorkloadOptions) -> 
     """Values as vCPUs: a part of a machine, or requests within a step at so many a core-second."""
     if value in PARTS:
         assert options.series_cores is not None, "asked for with the meaning"
-        return means / _HIGH[value] * options.series_cores
+        return means / HIGHEST[value] * options.series_cores
     if value == "requests":
         return means / step / options.requests_per_core_second
     return means
@@ -160,7 +161,7 @@ def in_cores(means: Floats, value: str, step: int, options: WorkloadOptions) -> 
 
 def meaning_of(source: TraceFile, options: WorkloadOptions) -> Meaning:
     """What the value column holds: the key, else the column's name, else the file's name, else vCPUs."""
-    column = next((n for n in header_names(source).names if n in _HIGH), "value")
+    column = next((n for n in header_names(source).names if n in HIGHEST), "value")
     return Meaning(column, *_settle(column, source.path.name.lower(), options))
 
 
@@ -168,8 +169,8 @@ def _rules(source: TraceFile, meaning: Meaning, most: float, options: WorkloadOp
     """What turns values into vCPUs; InputError where the file's name says percent and the largest is hardly one."""
     value, why = meaning.value, meaning.why
     is_other = why == _UNKNOWN and (options.series_cores is not None or _NO_CPUS.search(source.path.name.lower()))
-    if is_other or (meaning.is_doubtful and not 1 < most <= _HIGH["percent"]):
-        likely = "fraction" if most <= 1 else "percent" if most <= _HIGH["percent"] else "cores"
+    if is_other or (meaning.is_doubtful and not 1 < most <= HIGHEST["percent"]):
+        likely = "fraction" if most <= 1 else "percent" if most <= HIGHEST["percent"] else "cores"
         told = (
             "its name alone says that its values are percent" if meaning.is_doubtful else "nothing says what they are"
         )
@@ -178,17 +179,18 @@ def _rules(source: TraceFile, meaning: Meaning, most: float, options: WorkloadOp
             f"{source.name}: the largest of its values is {most:g}, and {told}",
             hint=advice(source, {"series_value": likely}, f"they are {PARTS.get(likely, 'vCPUs in use')}{other}"),
         )
-    rules = [] if meaning.column in _HIGH else [Modelled("cores", f"the value is {value} ({why})", "series_value")]
-    if value in PARTS:
-        rules.append(whole_machine(source, value, why, options))
+    rules = [] if meaning.column in HIGHEST else [Modelled("cores", f"the value is {value} ({why})", "series_value")]
+    return rules + in_vcpus_by(source, value, why, options)
+
+
+def in_vcpus_by(source: TraceFile, value: str, why: str, options: WorkloadOptions) -> list[Modelled]:
+    """What turns values into vCPUs: of a part of a machine how many it has, InputError where nobody says, as the demand
+    would be any multiple."""
     if value == "requests":
         rate = f"{options.requests_per_core_second:g} requests per core-second"
-        rules.append(Modelled("cores", rate, "requests_per_core_second"))
-    return rules
-
-
-def whole_machine(source: TraceFile, value: str, why: str, options: WorkloadOptions) -> Modelled:
-    """How many vCPUs a machine in full use has; InputError where nobody says: the demand would be any multiple."""
+        return [Modelled("cores", rate, "requests_per_core_second")]
+    if value not in PARTS:
+        return []
     if options.series_cores is None:
         told = ["they are no vCPUs in use (else say series_value=cores)"] if why == _NAMED else []
         raise InputError(
@@ -196,11 +198,11 @@ def whole_machine(source: TraceFile, value: str, why: str, options: WorkloadOpti
             hint=advice(source, {"series_cores": EXAMPLE_CORES}, *told, f"machines have {EXAMPLE_CORES} vCPUs"),
         )
     whole = "100%" if value == "percent" else "a value of 1"
-    return Modelled("cores", f"{whole} of a series is {options.series_cores:g} vCPUs", "series_cores")
+    return [Modelled("cores", f"{whole} of a series is {options.series_cores:g} vCPUs", "series_cores")]
 
 
 def _settle(column: str, file: str, options: WorkloadOptions) -> tuple[str, str]:
-    if column in _HIGH:
+    if column in HIGHEST:
         if options.series_value not in ("auto", column):
             raise UsageError(f"series_value={options.series_value}, but the file's column is named {column}")
         return column, "column name"

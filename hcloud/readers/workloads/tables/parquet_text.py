@@ -1,0 +1,64 @@
+"""A Parquet table as text, for the readers of tables: there is one way from rows to a workload."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from itertools import islice
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import csv, parquet
+
+from hcloud.errors import InputError
+from hcloud.readers.workloads.findings import told_of
+from hcloud.readers.workloads.source import TraceFile, open_source, parquet_errors
+from hcloud.temporary import temporary_folder
+
+_WIDEST_GROUP = 1 << 30
+"""Bytes a row group may expand to: readers hold one at a time."""
+
+
+@contextmanager
+def opened(source: TraceFile) -> Iterator[parquet.ParquetFile]:
+    """The Parquet file; damage met anywhere while it is read is an InputError."""
+    with parquet_errors(source.name), parquet.ParquetFile(source.path) as file:
+        groups = [file.metadata.row_group(i) for i in range(file.metadata.num_row_groups)]
+        widest = max((group.total_byte_size for group in groups), default=0)
+        if widest > _WIDEST_GROUP:
+            raise InputError(f"{source.name}: a row group expands to more than {_WIDEST_GROUP:,} bytes")
+        yield file
+
+
+@contextmanager
+def parquet_as_text(source: TraceFile, rows: int | None = None) -> Iterator[TraceFile]:
+    """The table, or its first rows, as CSV for as long as it is needed, named as the file."""
+    with temporary_folder() as folder:
+        path = folder / "table.csv"
+        with opened(source) as file:
+            names, most = file.schema_arrow.names, rows or 65_536
+            kinds = pa.schema([pa.field(field.name, _kind(field.type)) for field in file.schema_arrow])
+            with csv.CSVWriter(path, kinds, write_options=csv.WriteOptions(batch_size=most)) as out:
+                for batch in islice(file.iter_batches(most, use_threads=False), 1 if rows else None):
+                    out.write_batch(pa.record_batch([_cells(column) for column in batch.columns], names))
+        with told_of("row", "its columns"):
+            yield replace(open_source(path, source.name), command=source.command, of_machine=source.of_machine)
+
+
+def _kind(stored: pa.DataType) -> pa.DataType:
+    """The type that is written: numbers and times as they are, all else as texts."""
+    plain = pa.types.is_timestamp(stored) or pa.types.is_integer(stored) or pa.types.is_floating(stored)
+    return stored if plain else pa.string()
+
+
+def _cells(values: pa.Array) -> pa.Array:
+    """The cells of a column: durations with their unit, of lists and structures what they are, where one is."""
+    kind = _kind(values.type)
+    if pa.types.is_duration(values.type):
+        whole = values.cast(pa.duration("ns")).cast(pa.int64()).cast(pa.string())
+        return pc.binary_join_element_wise(whole, "ns", "")
+    if pa.types.is_nested(values.type) or pa.types.is_binary(values.type):
+        return pc.if_else(values.is_valid(), f"{values.type}", pa.scalar(None, kind))
+    cells = values if values.type == kind else values.cast(kind)
+    return pc.replace_substring_regex(cells, r"[\r\n]+", " ") if kind == pa.string() else cells
