@@ -7,17 +7,10 @@ from dataclasses import replace
 from decimal import Decimal
 from functools import singledispatchmethod
 
+from hcloud.control.operating.costs import cost_of, lasted, rental_of
 from hcloud.control.operating.harvested import HarvestLedger
 from hcloud.control.operating.job_ids import JobIds
-from hcloud.control.operating.records import (
-    FoldImage,
-    JobRecord,
-    MachinePhase,
-    MachineRecord,
-    cost_of,
-    lasted,
-    rental_of,
-)
+from hcloud.control.operating.records import FoldImage, JobRecord, MachinePhase, MachineRecord
 from hcloud.control.operating.results import Results
 from hcloud.model.catalog import PurchaseOption
 from hcloud.model.report import MachineRental
@@ -117,8 +110,7 @@ class Fold:
 
     def forget(self) -> None:
         """Let go of what no image has: all that is over, of which there is more and more."""
-        self.machines = {machine.instance: machine for machine in self._needed()}
-        self.jobs, self.rented = dict(self.active), []
+        self.machines, self.jobs, self.rented = {m.instance: m for m in self._needed()}, dict(self.active), []
         self.harvested = self.harvested.image() or self.harvested
 
     @classmethod

@@ -1,4 +1,4 @@
-"""A machine and a job of live work as their journal tells of them, and what a machine costs."""
+"""A machine and a job of live work as their journal tells of them."""
 
 from __future__ import annotations
 
@@ -6,17 +6,14 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
 
-from hcloud.catalog.quote import billed_seconds
 from hcloud.control.operating.harvested import HarvestLedger
 from hcloud.control.operating.job_ids import JobIds
-from hcloud.model.catalog import BillingRule, PurchaseOption
-from hcloud.model.report import MachineRental
+from hcloud.model.catalog import PurchaseOption
 from hcloud.model.running.decision import Decision, DecisionAction
 from hcloud.model.running.job import KEPT, JobOrder, with_wait
 from hcloud.model.running.note import CommitmentsAdvised, EstimateFitted, LimitsSet
 from hcloud.model.workload import JobKind
 
-HOUR = Decimal(3600)
 ADDRESS = "operate"
 """Where reports count machines of live work."""
 JOB_STATES = ("queued", "placed", "running")
@@ -219,26 +216,3 @@ class FoldImage:
     follow: bool = False
     launched: int = 0
     unlucky: list[JobRecord] = field(default_factory=list)
-
-
-def rental_of(machine: MachineRecord) -> MachineRental | None:
-    """What a machine is charged for; None for one that its cloud never had."""
-    if machine.launched is None:
-        return None
-    end = None if machine.ended is None else int(machine.ended)
-    where = (machine.type_name, machine.zone, machine.option)
-    return MachineRental(machine.id, ADDRESS, *where, int(machine.launched), end, machine.end_is_told)
-
-
-def lasted(machine: MachineRecord, until: float) -> float:
-    """Seconds from its launch to ``until``."""
-    return 0.0 if machine.launched is None else max(until - machine.launched, 0.0)
-
-
-def cost_of(machine: MachineRecord, now: float) -> Decimal:
-    """Dollars for a machine until ``now`` or its end: its price an hour times the whole seconds that are charged."""
-    if machine.hourly is None or machine.launched is None:
-        return Decimal(0)
-    until = machine.ended if machine.ended is not None else now
-    seconds = max(int(until) - int(machine.launched), 0)
-    return machine.hourly * billed_seconds(seconds, BillingRule(1, machine.least_seconds)) / HOUR

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
@@ -9,7 +10,7 @@ from decimal import Decimal
 from hcloud.model.catalog import Payment, PurchaseOption
 from hcloud.model.plans.held import ends_of, held_now
 from hcloud.model.plans.operation import Band, OperatingPoint
-from hcloud.model.plans.plan import WhatIf
+from hcloud.model.plans.plan import MixLine, WhatIf
 
 NOTHING = Decimal(0)
 
@@ -119,3 +120,8 @@ class PlanFigures:
     def longest_term_years(self) -> int:
         """The longest commitment somebody would have to buy, 0 without one."""
         return max((p.term_years for p in self.parts if p.bought), default=0)
+
+
+def reserved_vcpus(mix: Iterable[MixLine]) -> float:
+    """vCPUs committed to from the first day on, with what is owned already."""
+    return float(sum((line.vcpus for line in mix if line.option.is_commitment and not line.begins_later), Decimal()))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from decimal import Decimal
@@ -398,8 +397,3 @@ class Plan:
     def purchases(self) -> tuple[MixLine, ...]:
         """The commitments among the mix: what somebody would have to buy."""
         return tuple(line for line in self.mix if line.option.is_commitment and not line.address.startswith(OWNED))
-
-
-def reserved_vcpus(mix: Iterable[MixLine]) -> float:
-    """vCPUs committed to from the first day on, with what is owned already."""
-    return float(sum((line.vcpus for line in mix if line.option.is_commitment and not line.begins_later), Decimal()))

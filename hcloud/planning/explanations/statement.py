@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hcloud.model.catalog import InstanceType, Offer
+from hcloud.model.plans.figures import reserved_vcpus
 from hcloud.model.plans.operation import Operation
 from hcloud.model.plans.plan import (
     FORMAT_VERSION,
@@ -26,7 +27,6 @@ from hcloud.model.plans.plan import (
     Risk,
     WhatIf,
     WorkloadSummary,
-    reserved_vcpus,
 )
 from hcloud.model.workload import Demand
 from hcloud.planning.decide import FleetDecision

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from hcloud.control.operating.records import rental_of
+from hcloud.control.operating.costs import rental_of
 from hcloud.model.catalog import PurchaseOption
 from hcloud.model.report import MachineRental, Period
 from hcloud.model.running.decision import Decision, DecisionAction

@@ -5,8 +5,9 @@ from __future__ import annotations
 from decimal import Decimal
 from itertools import pairwise
 
+from hcloud.model.plans.figures import reserved_vcpus
 from hcloud.model.plans.held import begun_later, held_now
-from hcloud.model.plans.plan import OWNED, Lever, MixLine, Plan, reserved_vcpus
+from hcloud.model.plans.plan import OWNED, Lever, MixLine, Plan
 from hcloud.units import HOURS_PER_YEAR, counted, format_money, percent
 from hcloud.views.charts import axis_number, figure
 from hcloud.views.page.axes import Axis, Frame, area, axis, framed, key, stepped

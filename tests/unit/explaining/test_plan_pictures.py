@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from hcloud.cli.main import run
+from hcloud.model.plans.figures import reserved_vcpus
 from hcloud.model.plans.operation import Band, OperatingPoint, Operation
-from hcloud.model.plans.plan import Flip, Lever, Plan, WhatIf, reserved_vcpus
+from hcloud.model.plans.plan import Flip, Lever, Plan, WhatIf
 from hcloud.store.plan_file import load_plan
 from hcloud.units import HOURS_PER_MONTH
 from hcloud.views.deciding.plan import _demand, beside, markdown

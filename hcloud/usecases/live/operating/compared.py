@@ -12,8 +12,8 @@ from pathlib import Path
 
 from hcloud.catalog.book import PriceBook
 from hcloud.catalog.quote import amortised_cost, rental_cost
+from hcloud.control.operating.costs import rental_of
 from hcloud.control.operating.fold import Fold
-from hcloud.control.operating.records import rental_of
 from hcloud.errors import EvidenceError, HcloudError
 from hcloud.model.catalog import (
     BillingRule,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from hcloud.control.operating.costs import rental_of
 from hcloud.control.operating.fold import Fold
-from hcloud.control.operating.records import rental_of
 from hcloud.errors import UsageError
 from hcloud.model.holdings.state import LockInfo
 from hcloud.model.report import MachineRental
