@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 
-from hcloud.catalog.flexibility import shared_amounts, sizes_share
+from hcloud.catalog.flexibility import ratios, shared_amounts, sizes_share
 from hcloud.catalog.shapes import family_of
 from hcloud.model.catalog import InstanceType, Provider, PurchaseOption, special_in, system_of
 from hcloud.model.clouds.known import CLOUDS
@@ -121,16 +121,28 @@ def pool_of(of: MixLine | BesideKind | WantedCommitment | Commitment) -> Pool:
     return (str(of.option), family)
 
 
-def bought_for_others(addresses: Iterable[str], history: PurchaseHistory) -> frozenset[str]:
+def bought_for_others(
+    addresses: Iterable[str], history: PurchaseHistory, types: Types, held: Iterable[Commitment] = ()
+) -> frozenset[str]:
     """Ids of the commitments that were bought for other kinds of machines than those of these addresses: of another
-    region, family, system or tenancy, whatever the size."""
-    mine = {_kind_in(address) for address in addresses}
-    return frozenset(p.id for p in history.purchases if p.is_bought and _kind_in(p.intent.address) not in mine)
+    region, family, system, tenancy or ratios, whatever the size. Of those that are ``held`` also what the ledger does
+    not have, where the type tells other ratios."""
+    mine = {_kind_in(address, types) for address in addresses}
+    known = {p.id for p in history.purchases if p.is_bought and _kind_in(p.intent.address, types) not in mine}
+    ours = {(), *(kind[-1] for kind in mine)}
+    return frozenset(known | {c.id for c in held if _ratios(_seller(c.option), c.instance_type, types) not in ours})
 
 
-def _kind_in(address: str) -> tuple[str, ...]:
+def _kind_in(address: str, types: Types) -> tuple[object, ...]:
     cloud, region, name, *_ = address.split("/")
-    return cloud, region, family_of(Provider(cloud), name), special_in(address)
+    provider = Provider(cloud)
+    return cloud, region, family_of(provider, name), special_in(address), _ratios(provider, name, types)
+
+
+def _ratios(seller: Provider | None, name: str, types: Types) -> tuple[Decimal, ...]:
+    """Those of a type; none where it is not known."""
+    machine = types.get((seller, name)) if seller else None
+    return () if machine is None else ratios(machine)
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,9 +62,9 @@ def plan_of(loaded: Loaded, file: Path | None, where: CommitSelection, at: datet
 
 def _account(plan: Plan, ground: CommitGround) -> AccountHoldings:
     """What the cloud says is held now, with what of it was bought for other kinds of machines than the plan's."""
-    others = bought_for_others((line.address for line in plan.purchases), ground.live.history())
     scope, held = ground.live.ask(ground.cloud.scope), ground.live.ask(ground.cloud.commitments)
-    return AccountHoldings(held, scope, others, ground.here.book.types)
+    types, bought_at = ground.here.book.types, (line.address for line in plan.purchases)
+    return AccountHoldings(held, scope, bought_for_others(bought_at, ground.live.history(), types, held), types)
 
 
 def recommend(loaded: Loaded, file: Path | None, where: CommitSelection, at: datetime) -> Recommendation:

@@ -86,6 +86,8 @@ SIZES = {
         "m5.metal": (96, 384),
         "g5.xlarge": (4, 16),
         "g5.2xlarge": (8, 32),
+        "t3.medium": (2, 4),
+        "t3.large": (2, 8),
     },
     USE: {"n2-standard-2": (2, 8), "n2-standard-8": (8, 32), "n2-highmem-4": (4, 32), "n2-highcpu-8": (8, 8)},
     RESERVATION: {
@@ -495,14 +497,41 @@ def test_a_purchase_is_of_the_kind_in_its_address_whatever_the_size(tmp_path: Pa
     (recorded,) = shop.history.purchases
     cloud, region, name, option = recorded.intent.address.split("/")
     family = name.partition(".")[0]
+    sizes = {name: (2, 8), f"{family}.24xlarge": (96, 384), f"{family}.8xlarge": (32, 64)}
+    aws = Provider.AWS
+    types = {(aws, n): named_type(aws, n, Decimal(vcpus), Decimal(gib)) for n, (vcpus, gib) in sizes.items()}
     for address, is_other in (
         (f"{cloud}/{region}/{family}.24xlarge/{option}", False),
+        (f"{cloud}/{region}/{family}.8xlarge/{option}", True),  # of other ratios: a kind of its own
         (f"{cloud}/{region}/{name}/{COMPUTE}-3y-no-upfront", False),
         (f"{cloud}/{region}/z9.large/{option}", True),
         (f"{cloud}/{region}/{name}/{option}/windows", True),
         (f"{cloud}/eu-west-9/{name}/{option}", True),
     ):
-        assert bought_for_others([address], shop.history) == ({recorded.id} if is_other else frozenset())
+        found = bought_for_others([address], shop.history, types)
+        assert found == ({recorded.id} if is_other else frozenset())
+
+
+@pytest.mark.parametrize(
+    ("wanted", "of_another", "bought", "left"),
+    [
+        ("n2-highmem-4", "n2-standard-8", there("n2-standard-8", 5), 5),
+        ("n2-highmem-4", "n2-standard-8", there("n2-standard-8", 8), 2),  # of more than the other wants: the rest
+        ("n2-standard-8", "n2-highmem-4", there("n2-highmem-4", 5), 5),
+        ("n2-standard-8", "n2-standard-2", there("n2-standard-2", 20), 0),  # of the same ratios: nobody can tell
+        ("t3.large", "t3.medium", there("t3.medium", 5), 5),
+    ],
+)
+def test_what_was_bought_for_a_kind_of_other_ratios_is_not_taken_for_this_one(
+    wanted: str, of_another: str, bought: Commitment, left: int
+) -> None:
+    """Each kind of a family's machines is planned apart; what was bought of the first plan hid the second's wishes,
+    as all sizes of a family are one pool."""
+    other = of_size(of_another, "5")
+    beside = BesideKind(other.option, of_another, Decimal(5), to_buy=True, bill_end=AT - timedelta(days=9))
+    made = plan(of_size(wanted, "5"), beside=[beside])
+    others = bought_for_others([made.mix[0].address], NOTHING, TYPES, [bought])
+    assert missing(made, bought, others=others) == [left]
 
 
 def test_a_purchase_plan_and_its_plan_tell_the_same_dollars_or_why_not() -> None:
