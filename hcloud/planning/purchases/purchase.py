@@ -30,6 +30,7 @@ FAMILY = "family"
 Pool = tuple[str, str]
 Amounts = tuple[Decimal, ...]
 Types = Mapping[tuple[Provider, str], InstanceType]
+Held = MixLine | BesideKind | WantedCommitment | Commitment
 
 
 def wanted_of(plan: Plan, at: datetime) -> tuple[WantedCommitment, ...]:
@@ -111,7 +112,7 @@ def held_quantity(commitment: Commitment) -> Decimal:
     return commitment.hourly + (commitment.upfront / hours if hours else Decimal(0))
 
 
-def pool_of(of: MixLine | BesideKind | WantedCommitment | Commitment) -> Pool:
+def pool_of(of: Held) -> Pool:
     """What stands in for what: instances of a type (of the same system and tenancy where they are bound to these) under
     any instance-based option, dollars of the same kind of savings plan (of the same family where it is bound to
     one)."""
@@ -162,26 +163,27 @@ def still_to_buy(plan: Plan, account: AccountHoldings, at: datetime) -> tuple[Co
 
     What the plan counted as owned was used up by the plan itself, of what was there before it; all else that stands in
     the cloud is used up here, in the plan's order, whatever its term and, where sizes share it, its size: nothing is
-    bought beside it. What is wanted now
-    is covered by what has begun, what is wanted on a later day by what is queued for that day. What a plan that is old
-    wanted for a term that is over is not bought any more, and what it wanted on a day that passed is wanted now. What
-    other kinds of machines of a bill had before its end is theirs, and what was bought for them since: of the ids in
-    ``others`` alone, as the rest may have been bought for this kind.
+    bought beside it. What is wanted now is covered by what has begun, what is wanted on a later day by what is queued
+    for that day. What a plan that is old wanted for a term that is over is not bought any more, and what it wanted on a
+    day that passed is wanted now. What other kinds of machines of a bill had before its end is theirs, and what was
+    bought for them since: of the ids in ``others`` alone, as the rest may have been bought for this kind.
     """
     types, scope = account.types, account.scope
     lots = [_lot(c, at, types) for c in account.held if is_standing(c, at)]
-    lots.sort(key=lambda lot: (lot.begins is not None, lot.begins or at))
+    lots.sort(key=lambda lot: (lot.begins is not None, lot.begins or at, not lot.commitment.own_size))
     for line, quantity in owned_in(plan, at, scope):
         pool, each = _measured(line, types)
-        _take([lot for lot in lots if lot.pool == pool and not lot.is_since(plan)], each, quantity)
+        _take([lot for lot in lots if lot.stands_in(line, pool) and not lot.is_since(plan)], each, quantity)
     for one in plan.beside:
         pool, each = _measured(one, types)
-        _take([lot for lot in lots if lot.pool == pool and lot.is_of(one, account.others)], each, one.quantity)
+        mine = [lot for lot in lots if lot.stands_in(one, pool) and lot.is_of(one, account.others)]
+        _take(mine, each, one.quantity)
     found = []
     for wanted in wanted_of(plan, at):
         pool, each = _measured(wanted, types)
         later, there = begins_later(wanted, at), _is_in(wanted.cloud, wanted, scope)
-        covering = [lot for lot in lots if there and lot.pool == pool and lot.begins_with(wanted, later=later)]
+        fitting = [lot for lot in lots if there and lot.stands_in(wanted, pool)]
+        covering = [lot for lot in fitting if lot.begins_with(wanted, later=later)]
         found.append(_needed(wanted, covering, each))
     return tuple(found)
 
@@ -199,6 +201,10 @@ class _Lot:
     pool: Pool
     begins: datetime | None
     left: list[Decimal]
+
+    def stands_in(self, of: Held, pool: Pool) -> bool:
+        """Whether it is of the same pool, and of the same size where it is of its own alone."""
+        return self.pool == pool and (not self.commitment.own_size or self.commitment.instance_type == of.instance_type)
 
     def is_since(self, plan: Plan) -> bool:
         """Whether it began after a plan was made: what that plan counted as owned is another."""
@@ -272,7 +278,7 @@ def unplanned(plan: Plan, held: Iterable[Commitment], at: datetime) -> tuple[Com
     return tuple(c for c in held if is_standing(c, at) and known.isdisjoint((pool_of(c), _of_any_size(c))))
 
 
-def _of_any_size(of: MixLine | BesideKind | WantedCommitment | Commitment) -> Pool:
+def _of_any_size(of: Held) -> Pool:
     """What it stands in for, all sizes of a family as one where they share it."""
     seller = _seller(of.option)
     if of.option.is_spend_based or seller is None:
@@ -286,7 +292,7 @@ def _seller(option: PurchaseOption) -> Provider | None:
     return next((cloud.name for cloud in CLOUDS.values() if option in cloud.sold), None)
 
 
-def _measured(of: MixLine | BesideKind | WantedCommitment | Commitment, types: Types) -> tuple[Pool, Amounts]:
+def _measured(of: Held, types: Types) -> tuple[Pool, Amounts]:
     """What it stands in for, all sizes as one where they share it and are known, and how much of that one of it is."""
     pool, seller = _of_any_size(of), _seller(of.option)
     if pool[0] != FAMILY or seller is None:

@@ -221,6 +221,7 @@ def commitment_from(reservation: Document, orders: dict[str, Document]) -> Commi
         hourly=hourly,
         currency=text(price, "currencyCode"),
         key=named.group(1) if named else "",
+        own_size=text(properties, "instanceFlexibility") == "Off",
     )
 
 

@@ -320,6 +320,8 @@ def test_a_reservation_is_read_with_the_amounts_of_its_order() -> None:
     assert (found.id, found.key, found.state, found.count) == (number, KEY, "active", 2)
     assert (found.upfront, found.hourly, found.currency) == (Decimal(0), Decimal(1), "USD")
     assert commitment_from({}, {}).state == "unknown"
+    inflexible = commitment_from({**reservation, "properties": {**properties, "instanceFlexibility": "Off"}}, {})
+    assert (found.own_size, inflexible.own_size) == (False, True)
 
 
 @pytest.mark.parametrize(

@@ -128,6 +128,7 @@ def there(name: str, count: int, **more: Any) -> Commitment:
     return held(option, count, **{"id": f"{name}-{count}", "instance_type": name, **more})
 
 
+ZONAL = there("m5.xlarge", 2, own_size=True)
 GOOGLES_OWN = {"instance_type": "n2", "resources": CommittedResources(Decimal(8), Decimal(99))}
 
 
@@ -141,6 +142,8 @@ GOOGLES_OWN = {"instance_type": "n2", "resources": CommittedResources(Decimal(8)
         ([("m5.8xlarge", "1"), ("m5.large", "6")], [there("m5.large", 4)], [1, 2]),
         ([("m5.8xlarge", "1"), ("m5.large", "6")], [there("m5.xlarge", 9)], [0, 4]),
         ([("m5.metal", "2")], [there("m5.8xlarge", 3)], [1]),
+        ([("m5.large", "10")], [ZONAL], [10]),
+        ([("m5.xlarge", "3"), ("m5.large", "6")], [there("m5.xlarge", 3), ZONAL], [0, 2]),
         ([("m5.large", "10")], [there("m5.xlarge", 3, special="/windows")], [10]),
         ([("m5.large", "10", "", "/windows")], [there("m5.xlarge", 3, special="/windows")], [10]),
         ([("g5.xlarge", "10")], [there("g5.2xlarge", 3), there("g5.xlarge", 1)], [9]),
