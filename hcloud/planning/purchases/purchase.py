@@ -242,13 +242,20 @@ def _needed(wanted: WantedCommitment, lots: Sequence[_Lot], each: Amounts) -> Co
     for that part, else nothing."""
     sums = [sum((lot.left[at] for lot in lots), Decimal(0)) for at in range(len(each))]
     covered = min((there / amount for there, amount in zip(sums, each, strict=True) if amount), default=Decimal(0))
-    missing = max(wanted.quantity - covered, Decimal(0))
+    missing = lacking = max(wanted.quantity - covered, Decimal(0))
     if wanted.dollars_per_hour is None:
         missing = missing // 1 + (missing % 1 > (wanted.break_even or 1))
     elif missing < LEAST_DOLLARS:
         missing = Decimal(0)
     _take(lots, each, min(covered, wanted.quantity - missing))
-    return CommitmentNeed(wanted, wanted.quantity - missing)
+    return CommitmentNeed(wanted, wanted.quantity - missing, max(lacking - missing, Decimal(0)))
+
+
+def said_of_rented(needs: Iterable[CommitmentNeed]) -> Iterator[str]:
+    """What is planned and left to on demand, as other sizes hold the rest of a machine."""
+    for need in needs:
+        if need.wanted.dollars_per_hour is None and (part := round(need.rented, 2)):
+            yield f"{need.wanted.address}: {part} of a machine stays on demand: other sizes cover the rest"
 
 
 def _take(lots: Iterable[_Lot], each: Amounts, quantity: Decimal) -> None:

@@ -30,6 +30,7 @@ from hcloud.planning.purchases.purchase import (
     expiring,
     orders,
     purchase_plan,
+    said_of_rented,
     still_to_buy,
     unplanned,
 )
@@ -89,7 +90,7 @@ def recommend(loaded: Loaded, file: Path | None, where: CommitSelection, at: dat
 
 
 def _warnings(loaded: Loaded, plan: Plan, needs: tuple[CommitmentNeed, ...], at: datetime) -> list[str]:
-    section, found = loaded.config.commitments, list(said_of_history(plan.history))
+    section, found = loaded.config.commitments, [*said_of_history(plan.history), *said_of_rented(needs)]
     days = (at.date() - plan.price_day).days
     if days * 86_400 > section.max_price_age:
         found.append(
@@ -145,10 +146,10 @@ def _planned(plan: Plan, asked: PurchasePlanRequest, ground: CommitGround, at: d
     basis = _basis(plan, ground, scope, at, begun=bool(chosen))
     sold = quoted(chosen, basis, ground)
     found = sealed(purchase_plan(sold, held, basis))
-    warned: tuple[str, ...] = ()
+    warned = tuple(said_of_rented(here))
     if found.items:
         save_purchase_plan(found, asked.out)
-        warned = (
+        warned += (
             *said_of_history(plan.history),
             *filter(None, starmap(moved, sold)),
             *repriced(bare, ground.here.book),

@@ -32,6 +32,7 @@ from hcloud.planning.purchases.purchase import (
     expiring,
     held_quantity,
     orders,
+    said_of_rented,
     still_to_buy,
     unplanned,
     wanted_of,
@@ -170,6 +171,16 @@ def test_what_is_held_in_other_sizes_counts_by_what_sizes_share(
     needs = still_to_buy(made, AccountHoldings(holdings, None, (), TYPES), AT)
     assert [need.missing for need in needs] == left
     assert all(need.held + need.missing == need.wanted.quantity for need in needs)
+    assert bool(list(said_of_rented(needs))) is any(need.rented for need in needs)
+
+
+def test_a_part_of_a_machine_that_is_not_bought_is_told() -> None:
+    """What was planned and neither held nor offered was shown as held alone."""
+    wanted = plan(of_size("m5.xlarge", "10"), of_size("m5.8xlarge", "1"))
+    needs = still_to_buy(wanted, AccountHoldings([there("m5.large", 3)], None, (), TYPES), AT)
+    [said] = said_of_rented(needs)
+    assert [need.rented for need in needs] == [Decimal("0.5"), 0]
+    assert said.startswith(f"aws/somewhere/m5.xlarge/{RI}: 0.50 of a machine stays on demand")
 
 
 def test_what_is_held_in_a_region_is_nothing_of_another() -> None:
