@@ -59,6 +59,7 @@ def body_of(order: CommitmentOrder, subscription: str, location: str) -> dict[st
             "appliedScopeType": "Single",
             "appliedScopes": [f"/subscriptions/{subscription}"],
             "renew": False,
+            "reservedResourceProperties": {"instanceFlexibility": "On"},  # as planned: it covers all sizes of its group
         },
     }
 

@@ -96,7 +96,9 @@ def test_the_request_for_a_set_is_as_the_SDK_describes_it(order: Launch) -> None
 
 def test_the_request_for_a_reservation_is_as_the_SDK_describes_it() -> None:
     order = CommitmentOrder(KEY, PurchaseOption.RESERVATION, "Standard_D4s_v5", 3, Payment.NONE, count=2)
-    assert faults_of("reservations", "PurchaseRequest", body_of(order, SUBSCRIPTION, "eastus")) == []
+    body = body_of(order, SUBSCRIPTION, "eastus")
+    assert faults_of("reservations", "PurchaseRequest", body) == []
+    assert text(body, "properties", "reservedResourceProperties", "instanceFlexibility") == "On"
 
 
 @pytest.mark.slow
