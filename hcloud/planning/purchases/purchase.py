@@ -123,11 +123,12 @@ def pool_of(of: Held) -> Pool:
 
 
 def bought_for_others(
-    addresses: Iterable[str], history: PurchaseHistory, types: Types, held: Iterable[Commitment] = ()
+    addresses: Iterable[str], history: PurchaseHistory, types: Types | None = None, held: Iterable[Commitment] = ()
 ) -> frozenset[str]:
     """Ids of the commitments that were bought for other kinds of machines than those of these addresses: of another
-    region, family, system, tenancy or ratios, whatever the size. Of those that are ``held`` also what the ledger does
-    not have, where the type tells other ratios."""
+    region, family, system, tenancy or (of ``types``) ratios, whatever the size. Of those that are ``held`` also what
+    the ledger does not have, where the type tells other ratios."""
+    types = types or {}
     mine = {_kind_in(address, types) for address in addresses}
     known = {p.id for p in history.purchases if p.is_bought and _kind_in(p.intent.address, types) not in mine}
     ours = {(), *(kind[-1] for kind in mine)}

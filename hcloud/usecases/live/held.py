@@ -59,7 +59,7 @@ def bought_since(
     what should be said about it. What the ledger has as bought for another kind is left out, and of what floats what a
     person states as owned; what floats is counted in that machine, whatever type a cloud tells."""
     scope, held, denied = _asked(ground)
-    others = bought_for_others([of], history(PurchaseLedger(ground.beside).entries()), ground.book.types)
+    others = bought_for_others([of], history(PurchaseLedger(ground.beside).entries()))
     since = [c for c in held if c.starts is not None and c.starts >= end and c.id not in others]
     mine = [
         replace(c, instance_type=of.split("/")[2]) if c.option.floats else c
