@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
+from itertools import starmap
 
 from hcloud.catalog.flexibility import ratios, shared_amounts, sizes_share
 from hcloud.catalog.shapes import family_of
@@ -163,11 +164,12 @@ def still_to_buy(plan: Plan, account: AccountHoldings, at: datetime) -> tuple[Co
     what the plan wants or counted as owned in other places than the account was asked in.
 
     What the plan counted as owned was used up by the plan itself, of what was there before it; all else that stands in
-    the cloud is used up here, in the plan's order, whatever its term and, where sizes share it, its size: nothing is
-    bought beside it. What is wanted now is covered by what has begun, what is wanted on a later day by what is queued
-    for that day. What a plan that is old wanted for a term that is over is not bought any more, and what it wanted on a
-    day that passed is wanted now. What other kinds of machines of a bill had before its end is theirs, and what was
-    bought for them since: of the ids in ``others`` alone, as the rest may have been bought for this kind.
+    the cloud is used up here, in the plan's order, whatever its term and, where sizes share it, its size, its own size
+    first: nothing is bought beside it. What is wanted now is covered by what has begun, what is wanted on a later day
+    by what is queued for that day. What a plan that is old wanted for a term that is over is not bought any more, and
+    what it wanted on a day that passed is wanted now. What other kinds of machines of a bill had before its end is
+    theirs, and what was bought for them since: of the ids in ``others`` alone, as the rest may have been bought for
+    this kind.
     """
     types, scope = account.types, account.scope
     lots = [_lot(c, at, types) for c in account.held if is_standing(c, at)]
@@ -185,8 +187,11 @@ def still_to_buy(plan: Plan, account: AccountHoldings, at: datetime) -> tuple[Co
         later, there = begins_later(wanted, at), _is_in(wanted.cloud, wanted, scope)
         fitting = [lot for lot in lots if there and lot.stands_in(wanted, pool)]
         covering = [lot for lot in fitting if lot.begins_with(wanted, later=later)]
-        found.append(_needed(wanted, covering, each))
-    return tuple(found)
+        same = [lot for lot in covering if lot.commitment.instance_type == wanted.instance_type]
+        own = min(_there(same, each), wanted.quantity)
+        _take(same, each, own)
+        found.append((wanted, covering, each, own))
+    return tuple(starmap(_needed, found))
 
 
 def _is_in(cloud: str, of: MixLine | WantedCommitment, scope: Scope | None) -> bool:
@@ -238,17 +243,22 @@ def queued_for(commitment: Commitment, at: datetime) -> datetime | None:
     return begins if begins is not None and begins - at > SAME_DAY else None
 
 
-def _needed(wanted: WantedCommitment, lots: Sequence[_Lot], each: Amounts) -> CommitmentNeed:
-    """What is missing, in whole machines: of one that is held in part by other sizes the whole is bought where it pays
-    for that part, else nothing."""
+def _there(lots: Sequence[_Lot], each: Amounts) -> Decimal:
+    """How many there are in the lots."""
     sums = [sum((lot.left[at] for lot in lots), Decimal(0)) for at in range(len(each))]
-    covered = min((there / amount for there, amount in zip(sums, each, strict=True) if amount), default=Decimal(0))
+    return min((there / amount for there, amount in zip(sums, each, strict=True) if amount), default=Decimal(0))
+
+
+def _needed(wanted: WantedCommitment, lots: Sequence[_Lot], each: Amounts, own: Decimal) -> CommitmentNeed:
+    """What is missing beside its ``own``, in whole machines: of one that is held in part by other sizes the whole is
+    bought where it pays for that part, else nothing."""
+    covered = own + _there(lots, each)
     missing = lacking = max(wanted.quantity - covered, Decimal(0))
     if wanted.dollars_per_hour is None:
         missing = missing // 1 + (missing % 1 > (wanted.break_even or 1))
     elif missing < LEAST_DOLLARS:
         missing = Decimal(0)
-    _take(lots, each, min(covered, wanted.quantity - missing))
+    _take(lots, each, min(covered, wanted.quantity - missing) - own)
     return CommitmentNeed(wanted, wanted.quantity - missing, max(lacking - missing, Decimal(0)))
 
 

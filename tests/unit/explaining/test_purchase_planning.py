@@ -155,7 +155,8 @@ GOOGLES_OWN = {"instance_type": "n2", "resources": CommittedResources(Decimal(8)
         ([("Standard_DS3_v2", "4", OWNED), ("Standard_DS5_v2", "2")], [there("Standard_DS2_v2", 16)], [1]),
         ([("n2-standard-8", "3")], [there("n2-standard-2", 4)], [2]),
         ([("n2-standard-2", "9")], [there("n2-highmem-4", 3)], [3]),  # vCPUs for 6, and GiB for 12
-        ([("n2-standard-2", "9"), ("n2-highcpu-8", "1")], [there("n2-highcpu-8", 2)], [7, 1]),
+        ([("n2-standard-2", "9"), ("n2-highcpu-8", "1")], [there("n2-highcpu-8", 2)], [8, 0]),
+        ([("n2-highmem-4", "4"), ("n2-highcpu-8", "8")], [there("n2-highcpu-8", 8)], [4, 0]),  # its GiB are used once
         ([("n2-standard-2", "9")], [there("n2-standard-2", 8, **GOOGLES_OWN)], [5]),
         ([("n2-standard-2", "4", OWNED), ("n2-standard-8", "2")], [there("n2-standard-8", 1)], [2]),
         ([("n2-standard-2", "4", OWNED), ("n2-standard-8", "2")], [there("n2-standard-8", 2)], [1]),
