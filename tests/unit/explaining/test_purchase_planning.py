@@ -41,6 +41,8 @@ from hcloud.planning.purchases.reconciled import reconciled, sentences
 from hcloud.readers.configuration.config import load_config
 from hcloud.readers.exit_terms import exit_terms
 from hcloud.usecases.live.held import owned_sections, with_held
+from hcloud.views.commitments.commit import show_left_out
+from hcloud.views.console import Terminal
 
 AT = datetime(2026, 11, 21, 12, tzinfo=UTC)
 NOTHING = PurchaseHistory((), ())
@@ -182,6 +184,18 @@ def test_a_part_of_a_machine_that_is_not_bought_is_told() -> None:
     [said] = said_of_rented(needs)
     assert [need.rented for need in needs] == [Decimal("0.5"), 0]
     assert said.startswith(f"aws/somewhere/m5.xlarge/{RI}: 0.50 of a machine stays on demand")
+
+
+def test_what_a_cloud_does_not_tell_is_said_where_it_is_left_to_a_person(capsys: pytest.CaptureFixture[str]) -> None:
+    """Whoever asked again after the purchase in the console was told to buy the same once more."""
+    flexible = replace(wanted("gcp"), option=PurchaseOption.FLEXIBLE_COMMITTED_USE)
+    windows = replace(wanted("aws"), option=RI, address=f"{wanted('aws').address}/windows")
+    needs = [CommitmentNeed(one, Decimal(0)) for one in (flexible, windows)]
+    none: dict[str, Any] = dict.fromkeys(("expiring", "unplanned", "warnings", "later", "elsewhere"), ())
+    show_left_out(cast("Any", SimpleNamespace(**none, by_hand=needs)), Terminal.open(color=False))
+    told = " ".join(capsys.readouterr().err.split())
+    assert told.count("buy them in the cloud's console") == 2
+    assert told.count("state them as 'owned' and plan again") == 1
 
 
 def test_what_is_held_in_a_region_is_nothing_of_another() -> None:
