@@ -51,6 +51,11 @@ def shared_amounts(machine: InstanceType) -> tuple[Decimal, ...]:
     return (machine.vcpus, machine.memory_gib) if is_google else (machine.units,)
 
 
+def ratios(machine: InstanceType) -> tuple[Decimal, Decimal]:
+    """What it shares by and its GiB, a vCPU: types of a family that differ in these are planned as kinds apart."""
+    return round(machine.units / machine.vcpus, 3), round(machine.memory_gib / machine.vcpus, 3)
+
+
 Preference = tuple[int, bool, int, Decimal, bool, OfferKey]
 
 

@@ -11,6 +11,7 @@ from hcloud.model.clouds.facts import CloudFacts, ListedNames, Seller, TypeNames
 _NAME = re.compile(r"(?:Standard_|Basic_)?([A-Z]+)\d+(?:-\d+)?([a-z]*)(?:_[A-Z]\w*?)?(?:_(v\d+))?", re.ASCII)
 _HIGH_MEMORY = re.compile(r"Standard_DS?1[1-5](?:-\d)?(?:_v2)?", re.ASCII)
 _BURSTABLE = re.compile(r"(?:Standard_)?B\d", re.ASCII)
+_SMALLEST = re.compile(r"Standard_B1m?s", re.ASCII)
 _CATEGORIES = {"F": "compute", "E": "memory", "M": "memory", "L": "storage", "N": "accelerated"}
 
 
@@ -22,9 +23,9 @@ def family(name: str) -> str:
     return f"{match[1]}{match[2]}{match[3] or ''}{group}" if match else name
 
 
-def units(_: str, vcpus: Decimal) -> Decimal:
-    """Azure's ratio: half a vCPU."""
-    return vcpus / 2
+def units(name: str, vcpus: Decimal) -> Decimal:
+    """Azure's ratio: half a vCPU, and a quarter of the next size of its series for the smallest of series B."""
+    return vcpus / (4 if _SMALLEST.fullmatch(name) else 2)
 
 
 def category(name: str) -> str:

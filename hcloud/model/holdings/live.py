@@ -242,7 +242,8 @@ class CommitmentQuote:
 class Commitment:
     """A commitment that the cloud says is held. ``state`` is pending, queued, active, ended or unknown; ``key`` is
     empty where the provider keeps none, ``special`` where it covers Linux on shared hardware, or any system.
-    ``resources`` is all of it where the cloud counts it in vCPUs and GiB."""
+    ``resources`` is all of it where the cloud counts it in vCPUs and GiB, ``own_size`` that it covers its own size
+    alone though sizes share: zonal reserved instances of AWS, Azure's reservations without size flexibility."""
 
     id: str
     option: PurchaseOption
@@ -260,3 +261,4 @@ class Commitment:
     key: str = ""
     special: str = ""
     resources: CommittedResources | None = None
+    own_size: bool = False

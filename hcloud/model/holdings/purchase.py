@@ -79,10 +79,12 @@ class WantedCommitment:
 
 @dataclass(frozen=True, slots=True)
 class CommitmentNeed:
-    """A wanted commitment with the part of it that is held already, and so need not be bought."""
+    """A wanted commitment with the part of it that is held already, and so need not be bought. ``rented`` of ``held``
+    is no more than a part of a machine that is left to on demand."""
 
     wanted: WantedCommitment
     held: Decimal
+    rented: Decimal = Decimal(0)
 
     @property
     def missing(self) -> Decimal:

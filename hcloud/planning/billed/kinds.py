@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hcloud.catalog.flexibility import sizes_share
+from hcloud.catalog.flexibility import ratios, sizes_share
 from hcloud.errors import did_you_mean
 from hcloud.model.bill import Bill, BilledUsage, Service
 from hcloud.model.catalog import InstanceType, Provider, PurchaseOption
@@ -128,7 +128,9 @@ def kinds_of(bill: Bill, types: Types) -> tuple[tuple[KindUse, ...], tuple[Unpla
     Sizes of a family are one kind where their prices go by vCPU and their commitments cover all of them (units and GiB
     a vCPU are the same, AWS Linux on shared hardware); else each type is a kind. Accounts share what is bought.
     """
-    groups: dict[tuple[MachineKind, Decimal, Decimal], list[tuple[BilledUsage, InstanceType]]] = defaultdict(list)
+    groups: dict[tuple[MachineKind, tuple[Decimal, Decimal]], list[tuple[BilledUsage, InstanceType]]] = defaultdict(
+        list
+    )
     left: list[Unplanned] = []
     for used in bill.usage:
         if not used.hours.any() and used.kind.service is Service.INSTANCES:
@@ -137,10 +139,8 @@ def kinds_of(bill: Bill, types: Types) -> tuple[tuple[KindUse, ...], tuple[Unpla
         if shape is None or used.kind.service is not Service.INSTANCES:
             left.append(_unplanned(used, types))
         else:
-            groups[_kind_of(used, shape), _ratio(shape.units, shape), _ratio(shape.memory_gib, shape)].append(
-                (used, shape)
-            )
-    kinds = [_use_of(kind, members) for (kind, _, _), members in groups.items()]
+            groups[_kind_of(used, shape), ratios(shape)].append((used, shape))
+    kinds = [_use_of(kind, members) for (kind, _), members in groups.items()]
     return tuple(sorted(_told_apart(kinds), key=lambda k: (-k.size, k.kind))), tuple(_summed(left))
 
 
@@ -191,10 +191,6 @@ def _gib_in_use(used: BilledUsage, shape: InstanceType) -> Floats:
     if not used.kind.instance_type and used.memory is not None:
         return used.memory
     return _vcpus_in_use(used, shape) * float(shape.memory_gib / shape.vcpus)
-
-
-def _ratio(amount: Decimal, shape: InstanceType) -> Decimal:
-    return round(amount / shape.vcpus, 3)
 
 
 def _any_of(used: BilledUsage, types: Types) -> str:

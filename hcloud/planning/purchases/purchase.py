@@ -7,8 +7,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
+from itertools import starmap
 
-from hcloud.catalog.flexibility import shared_amounts, sizes_share
+from hcloud.catalog.flexibility import ratios, shared_amounts, sizes_share
 from hcloud.catalog.shapes import family_of
 from hcloud.model.catalog import InstanceType, Provider, PurchaseOption, special_in, system_of
 from hcloud.model.clouds.known import CLOUDS
@@ -30,6 +31,7 @@ FAMILY = "family"
 Pool = tuple[str, str]
 Amounts = tuple[Decimal, ...]
 Types = Mapping[tuple[Provider, str], InstanceType]
+Held = MixLine | BesideKind | WantedCommitment | Commitment
 
 
 def wanted_of(plan: Plan, at: datetime) -> tuple[WantedCommitment, ...]:
@@ -111,7 +113,7 @@ def held_quantity(commitment: Commitment) -> Decimal:
     return commitment.hourly + (commitment.upfront / hours if hours else Decimal(0))
 
 
-def pool_of(of: MixLine | BesideKind | WantedCommitment | Commitment) -> Pool:
+def pool_of(of: Held) -> Pool:
     """What stands in for what: instances of a type (of the same system and tenancy where they are bound to these) under
     any instance-based option, dollars of the same kind of savings plan (of the same family where it is bound to
     one)."""
@@ -121,16 +123,29 @@ def pool_of(of: MixLine | BesideKind | WantedCommitment | Commitment) -> Pool:
     return (str(of.option), family)
 
 
-def bought_for_others(addresses: Iterable[str], history: PurchaseHistory) -> frozenset[str]:
+def bought_for_others(
+    addresses: Iterable[str], history: PurchaseHistory, types: Types | None = None, held: Iterable[Commitment] = ()
+) -> frozenset[str]:
     """Ids of the commitments that were bought for other kinds of machines than those of these addresses: of another
-    region, family, system or tenancy, whatever the size."""
-    mine = {_kind_in(address) for address in addresses}
-    return frozenset(p.id for p in history.purchases if p.is_bought and _kind_in(p.intent.address) not in mine)
+    region, family, system, tenancy or (of ``types``) ratios, whatever the size. Of those that are ``held`` also what
+    the ledger does not have, where the type tells other ratios."""
+    types = types or {}
+    mine = {_kind_in(address, types) for address in addresses}
+    known = {p.id for p in history.purchases if p.is_bought and _kind_in(p.intent.address, types) not in mine}
+    ours = {(), *(kind[-1] for kind in mine)}
+    return frozenset(known | {c.id for c in held if _ratios(_seller(c.option), c.instance_type, types) not in ours})
 
 
-def _kind_in(address: str) -> tuple[str, ...]:
+def _kind_in(address: str, types: Types) -> tuple[object, ...]:
     cloud, region, name, *_ = address.split("/")
-    return cloud, region, family_of(Provider(cloud), name), special_in(address)
+    provider = Provider(cloud)
+    return cloud, region, family_of(provider, name), special_in(address), _ratios(provider, name, types)
+
+
+def _ratios(seller: Provider | None, name: str, types: Types) -> tuple[Decimal, ...]:
+    """Those of a type; none where it is not known."""
+    machine = types.get((seller, name)) if seller else None
+    return () if machine is None else ratios(machine)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,29 +164,34 @@ def still_to_buy(plan: Plan, account: AccountHoldings, at: datetime) -> tuple[Co
     what the plan wants or counted as owned in other places than the account was asked in.
 
     What the plan counted as owned was used up by the plan itself, of what was there before it; all else that stands in
-    the cloud is used up here, in the plan's order, whatever its term and, where sizes share it, its size: nothing is
-    bought beside it. What is wanted now
-    is covered by what has begun, what is wanted on a later day by what is queued for that day. What a plan that is old
-    wanted for a term that is over is not bought any more, and what it wanted on a day that passed is wanted now. What
-    other kinds of machines of a bill had before its end is theirs, and what was bought for them since: of the ids in
-    ``others`` alone, as the rest may have been bought for this kind.
+    the cloud is used up here, in the plan's order, whatever its term and, where sizes share it, its size, its own size
+    first: nothing is bought beside it. What is wanted now is covered by what has begun, what is wanted on a later day
+    by what is queued for that day. What a plan that is old wanted for a term that is over is not bought any more, and
+    what it wanted on a day that passed is wanted now. What other kinds of machines of a bill had before its end is
+    theirs, and what was bought for them since: of the ids in ``others`` alone, as the rest may have been bought for
+    this kind.
     """
     types, scope = account.types, account.scope
     lots = [_lot(c, at, types) for c in account.held if is_standing(c, at)]
-    lots.sort(key=lambda lot: (lot.begins is not None, lot.begins or at))
+    lots.sort(key=lambda lot: (lot.begins is not None, lot.begins or at, not lot.commitment.own_size))
     for line, quantity in owned_in(plan, at, scope):
         pool, each = _measured(line, types)
-        _take([lot for lot in lots if lot.pool == pool and not lot.is_since(plan)], each, quantity)
+        _take([lot for lot in lots if lot.stands_in(line, pool) and not lot.is_since(plan)], each, quantity)
     for one in plan.beside:
         pool, each = _measured(one, types)
-        _take([lot for lot in lots if lot.pool == pool and lot.is_of(one, account.others)], each, one.quantity)
+        mine = [lot for lot in lots if lot.stands_in(one, pool) and lot.is_of(one, account.others)]
+        _take(mine, each, one.quantity)
     found = []
     for wanted in wanted_of(plan, at):
         pool, each = _measured(wanted, types)
         later, there = begins_later(wanted, at), _is_in(wanted.cloud, wanted, scope)
-        covering = [lot for lot in lots if there and lot.pool == pool and lot.begins_with(wanted, later=later)]
-        found.append(_needed(wanted, covering, each))
-    return tuple(found)
+        fitting = [lot for lot in lots if there and lot.stands_in(wanted, pool)]
+        covering = [lot for lot in fitting if lot.begins_with(wanted, later=later)]
+        same = [lot for lot in covering if lot.commitment.instance_type == wanted.instance_type]
+        own = min(_there(same, each), wanted.quantity)
+        _take(same, each, own)
+        found.append((wanted, covering, each, own))
+    return tuple(starmap(_needed, found))
 
 
 def _is_in(cloud: str, of: MixLine | WantedCommitment, scope: Scope | None) -> bool:
@@ -187,6 +207,10 @@ class _Lot:
     pool: Pool
     begins: datetime | None
     left: list[Decimal]
+
+    def stands_in(self, of: Held, pool: Pool) -> bool:
+        """Whether it is of the same pool, and of the same size where it is of its own alone."""
+        return self.pool == pool and (not self.commitment.own_size or self.commitment.instance_type == of.instance_type)
 
     def is_since(self, plan: Plan) -> bool:
         """Whether it began after a plan was made: what that plan counted as owned is another."""
@@ -219,18 +243,30 @@ def queued_for(commitment: Commitment, at: datetime) -> datetime | None:
     return begins if begins is not None and begins - at > SAME_DAY else None
 
 
-def _needed(wanted: WantedCommitment, lots: Sequence[_Lot], each: Amounts) -> CommitmentNeed:
-    """What is missing, in whole machines: of one that is held in part by other sizes the whole is bought where it pays
-    for that part, else nothing."""
+def _there(lots: Sequence[_Lot], each: Amounts) -> Decimal:
+    """How many there are in the lots."""
     sums = [sum((lot.left[at] for lot in lots), Decimal(0)) for at in range(len(each))]
-    covered = min((there / amount for there, amount in zip(sums, each, strict=True) if amount), default=Decimal(0))
-    missing = max(wanted.quantity - covered, Decimal(0))
+    return min((there / amount for there, amount in zip(sums, each, strict=True) if amount), default=Decimal(0))
+
+
+def _needed(wanted: WantedCommitment, lots: Sequence[_Lot], each: Amounts, own: Decimal) -> CommitmentNeed:
+    """What is missing beside its ``own``, in whole machines: of one that is held in part by other sizes the whole is
+    bought where it pays for that part, else nothing."""
+    covered = own + _there(lots, each)
+    missing = lacking = max(wanted.quantity - covered, Decimal(0))
     if wanted.dollars_per_hour is None:
         missing = missing // 1 + (missing % 1 > (wanted.break_even or 1))
     elif missing < LEAST_DOLLARS:
         missing = Decimal(0)
-    _take(lots, each, min(covered, wanted.quantity - missing))
-    return CommitmentNeed(wanted, wanted.quantity - missing)
+    _take(lots, each, min(covered, wanted.quantity - missing) - own)
+    return CommitmentNeed(wanted, wanted.quantity - missing, max(lacking - missing, Decimal(0)))
+
+
+def said_of_rented(needs: Iterable[CommitmentNeed]) -> Iterator[str]:
+    """What is planned and left to on demand, as other sizes hold the rest of a machine."""
+    for need in needs:
+        if need.wanted.dollars_per_hour is None and (part := round(need.rented, 2)):
+            yield f"{need.wanted.address}: {part} of a machine stays on demand: other sizes cover the rest"
 
 
 def _take(lots: Iterable[_Lot], each: Amounts, quantity: Decimal) -> None:
@@ -260,7 +296,7 @@ def unplanned(plan: Plan, held: Iterable[Commitment], at: datetime) -> tuple[Com
     return tuple(c for c in held if is_standing(c, at) and known.isdisjoint((pool_of(c), _of_any_size(c))))
 
 
-def _of_any_size(of: MixLine | BesideKind | WantedCommitment | Commitment) -> Pool:
+def _of_any_size(of: Held) -> Pool:
     """What it stands in for, all sizes of a family as one where they share it."""
     seller = _seller(of.option)
     if of.option.is_spend_based or seller is None:
@@ -274,7 +310,7 @@ def _seller(option: PurchaseOption) -> Provider | None:
     return next((cloud.name for cloud in CLOUDS.values() if option in cloud.sold), None)
 
 
-def _measured(of: MixLine | BesideKind | WantedCommitment | Commitment, types: Types) -> tuple[Pool, Amounts]:
+def _measured(of: Held, types: Types) -> tuple[Pool, Amounts]:
     """What it stands in for, all sizes as one where they share it and are known, and how much of that one of it is."""
     pool, seller = _of_any_size(of), _seller(of.option)
     if pool[0] != FAMILY or seller is None:

@@ -152,6 +152,7 @@ def reserved_held(told: Document) -> Commitment:
         hourly=_recurring(told) * count,
         currency=str(told.get("CurrencyCode", "USD")),
         special=_special(told),
+        own_size=told.get("Scope") == "Availability Zone",
     )
 
 

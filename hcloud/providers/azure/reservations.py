@@ -59,6 +59,7 @@ def body_of(order: CommitmentOrder, subscription: str, location: str) -> dict[st
             "appliedScopeType": "Single",
             "appliedScopes": [f"/subscriptions/{subscription}"],
             "renew": False,
+            "reservedResourceProperties": {"instanceFlexibility": "On"},  # as planned: it covers all sizes of its group
         },
     }
 
@@ -221,6 +222,7 @@ def commitment_from(reservation: Document, orders: dict[str, Document]) -> Commi
         hourly=hourly,
         currency=text(price, "currencyCode"),
         key=named.group(1) if named else "",
+        own_size=text(properties, "instanceFlexibility") == "Off",
     )
 
 

@@ -30,6 +30,7 @@ from hcloud.planning.purchases.purchase import (
     expiring,
     orders,
     purchase_plan,
+    said_of_rented,
     still_to_buy,
     unplanned,
 )
@@ -62,9 +63,9 @@ def plan_of(loaded: Loaded, file: Path | None, where: CommitSelection, at: datet
 
 def _account(plan: Plan, ground: CommitGround) -> AccountHoldings:
     """What the cloud says is held now, with what of it was bought for other kinds of machines than the plan's."""
-    others = bought_for_others((line.address for line in plan.purchases), ground.live.history())
     scope, held = ground.live.ask(ground.cloud.scope), ground.live.ask(ground.cloud.commitments)
-    return AccountHoldings(held, scope, others, ground.here.book.types)
+    types, bought_at = ground.here.book.types, (line.address for line in plan.purchases)
+    return AccountHoldings(held, scope, bought_for_others(bought_at, ground.live.history(), types, held), types)
 
 
 def recommend(loaded: Loaded, file: Path | None, where: CommitSelection, at: datetime) -> Recommendation:
@@ -89,7 +90,7 @@ def recommend(loaded: Loaded, file: Path | None, where: CommitSelection, at: dat
 
 
 def _warnings(loaded: Loaded, plan: Plan, needs: tuple[CommitmentNeed, ...], at: datetime) -> list[str]:
-    section, found = loaded.config.commitments, list(said_of_history(plan.history))
+    section, found = loaded.config.commitments, [*said_of_history(plan.history), *said_of_rented(needs)]
     days = (at.date() - plan.price_day).days
     if days * 86_400 > section.max_price_age:
         found.append(
@@ -145,10 +146,10 @@ def _planned(plan: Plan, asked: PurchasePlanRequest, ground: CommitGround, at: d
     basis = _basis(plan, ground, scope, at, begun=bool(chosen))
     sold = quoted(chosen, basis, ground)
     found = sealed(purchase_plan(sold, held, basis))
-    warned: tuple[str, ...] = ()
+    warned = tuple(said_of_rented(here))
     if found.items:
         save_purchase_plan(found, asked.out)
-        warned = (
+        warned += (
             *said_of_history(plan.history),
             *filter(None, starmap(moved, sold)),
             *repriced(bare, ground.here.book),

@@ -130,9 +130,11 @@ def show_left_out(found: PlannedPurchases, terminal: Terminal) -> None:
     for need in found.later:
         terminal.note(f"left out: {_what(need)}, which begins later ({_when(need.wanted.cloud)})")
     for need in found.by_hand:
+        is_unseen = need.wanted.option in CLOUDS[need.wanted.cloud].console
+        unseen = "; it sees none that you bought there: state them as 'owned' and plan again" if is_unseen else ""
         terminal.note(
             f"left out: {_quantity(need, need.missing)} {_what(need)} (hcloud does not buy these: buy them in the"
-            " cloud's console)"
+            f" cloud's console{unseen})"
         )
     for place in found.elsewhere:
         terminal.note(f"left out: purchases in {place} (--region)")

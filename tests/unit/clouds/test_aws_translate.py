@@ -364,6 +364,8 @@ def test_N7_a_commitment_in_an_unknown_state_is_neither_held_nor_over() -> None:
 def test_what_is_held_says_of_which_system_it_is(system: str, tenancy: str, special: str) -> None:
     told = {"ReservedInstancesId": "r-1", "ProductDescription": system, "InstanceTenancy": tenancy}
     assert words.reserved_held(told).special == special
+    assert words.reserved_held({**told, "Scope": "Availability Zone"}).own_size
+    assert not words.reserved_held({**told, "Scope": "Region"}).own_size
 
 
 def test_a_plan_of_another_kind_is_not_listed() -> None:

@@ -96,7 +96,9 @@ def test_the_request_for_a_set_is_as_the_SDK_describes_it(order: Launch) -> None
 
 def test_the_request_for_a_reservation_is_as_the_SDK_describes_it() -> None:
     order = CommitmentOrder(KEY, PurchaseOption.RESERVATION, "Standard_D4s_v5", 3, Payment.NONE, count=2)
-    assert faults_of("reservations", "PurchaseRequest", body_of(order, SUBSCRIPTION, "eastus")) == []
+    body = body_of(order, SUBSCRIPTION, "eastus")
+    assert faults_of("reservations", "PurchaseRequest", body) == []
+    assert text(body, "properties", "reservedResourceProperties", "instanceFlexibility") == "On"
 
 
 @pytest.mark.slow
@@ -320,6 +322,8 @@ def test_a_reservation_is_read_with_the_amounts_of_its_order() -> None:
     assert (found.id, found.key, found.state, found.count) == (number, KEY, "active", 2)
     assert (found.upfront, found.hourly, found.currency) == (Decimal(0), Decimal(1), "USD")
     assert commitment_from({}, {}).state == "unknown"
+    inflexible = commitment_from({**reservation, "properties": {**properties, "instanceFlexibility": "Off"}}, {})
+    assert (found.own_size, inflexible.own_size) == (False, True)
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,7 @@ from hcloud.planning.purchases.purchase import (
     expiring,
     held_quantity,
     orders,
+    said_of_rented,
     still_to_buy,
     unplanned,
     wanted_of,
@@ -40,6 +41,8 @@ from hcloud.planning.purchases.reconciled import reconciled, sentences
 from hcloud.readers.configuration.config import load_config
 from hcloud.readers.exit_terms import exit_terms
 from hcloud.usecases.live.held import owned_sections, with_held
+from hcloud.views.commitments.commit import show_left_out
+from hcloud.views.console import Terminal
 
 AT = datetime(2026, 11, 21, 12, tzinfo=UTC)
 NOTHING = PurchaseHistory((), ())
@@ -86,6 +89,8 @@ SIZES = {
         "m5.metal": (96, 384),
         "g5.xlarge": (4, 16),
         "g5.2xlarge": (8, 32),
+        "t3.medium": (2, 4),
+        "t3.large": (2, 8),
     },
     USE: {"n2-standard-2": (2, 8), "n2-standard-8": (8, 32), "n2-highmem-4": (4, 32), "n2-highcpu-8": (8, 8)},
     RESERVATION: {
@@ -126,6 +131,7 @@ def there(name: str, count: int, **more: Any) -> Commitment:
     return held(option, count, **{"id": f"{name}-{count}", "instance_type": name, **more})
 
 
+ZONAL = there("m5.xlarge", 2, own_size=True)
 GOOGLES_OWN = {"instance_type": "n2", "resources": CommittedResources(Decimal(8), Decimal(99))}
 
 
@@ -139,6 +145,8 @@ GOOGLES_OWN = {"instance_type": "n2", "resources": CommittedResources(Decimal(8)
         ([("m5.8xlarge", "1"), ("m5.large", "6")], [there("m5.large", 4)], [1, 2]),
         ([("m5.8xlarge", "1"), ("m5.large", "6")], [there("m5.xlarge", 9)], [0, 4]),
         ([("m5.metal", "2")], [there("m5.8xlarge", 3)], [1]),
+        ([("m5.large", "10")], [ZONAL], [10]),
+        ([("m5.xlarge", "3"), ("m5.large", "6")], [there("m5.xlarge", 3), ZONAL], [0, 2]),
         ([("m5.large", "10")], [there("m5.xlarge", 3, special="/windows")], [10]),
         ([("m5.large", "10", "", "/windows")], [there("m5.xlarge", 3, special="/windows")], [10]),
         ([("g5.xlarge", "10")], [there("g5.2xlarge", 3), there("g5.xlarge", 1)], [9]),
@@ -149,7 +157,8 @@ GOOGLES_OWN = {"instance_type": "n2", "resources": CommittedResources(Decimal(8)
         ([("Standard_DS3_v2", "4", OWNED), ("Standard_DS5_v2", "2")], [there("Standard_DS2_v2", 16)], [1]),
         ([("n2-standard-8", "3")], [there("n2-standard-2", 4)], [2]),
         ([("n2-standard-2", "9")], [there("n2-highmem-4", 3)], [3]),  # vCPUs for 6, and GiB for 12
-        ([("n2-standard-2", "9"), ("n2-highcpu-8", "1")], [there("n2-highcpu-8", 2)], [7, 1]),
+        ([("n2-standard-2", "9"), ("n2-highcpu-8", "1")], [there("n2-highcpu-8", 2)], [8, 0]),
+        ([("n2-highmem-4", "4"), ("n2-highcpu-8", "8")], [there("n2-highcpu-8", 8)], [4, 0]),  # its GiB are used once
         ([("n2-standard-2", "9")], [there("n2-standard-2", 8, **GOOGLES_OWN)], [5]),
         ([("n2-standard-2", "4", OWNED), ("n2-standard-8", "2")], [there("n2-standard-8", 1)], [2]),
         ([("n2-standard-2", "4", OWNED), ("n2-standard-8", "2")], [there("n2-standard-8", 2)], [1]),
@@ -165,6 +174,28 @@ def test_what_is_held_in_other_sizes_counts_by_what_sizes_share(
     needs = still_to_buy(made, AccountHoldings(holdings, None, (), TYPES), AT)
     assert [need.missing for need in needs] == left
     assert all(need.held + need.missing == need.wanted.quantity for need in needs)
+    assert bool(list(said_of_rented(needs))) is any(need.rented for need in needs)
+
+
+def test_a_part_of_a_machine_that_is_not_bought_is_told() -> None:
+    """What was planned and neither held nor offered was shown as held alone."""
+    wanted = plan(of_size("m5.xlarge", "10"), of_size("m5.8xlarge", "1"))
+    needs = still_to_buy(wanted, AccountHoldings([there("m5.large", 3)], None, (), TYPES), AT)
+    [said] = said_of_rented(needs)
+    assert [need.rented for need in needs] == [Decimal("0.5"), 0]
+    assert said.startswith(f"aws/somewhere/m5.xlarge/{RI}: 0.50 of a machine stays on demand")
+
+
+def test_what_a_cloud_does_not_tell_is_said_where_it_is_left_to_a_person(capsys: pytest.CaptureFixture[str]) -> None:
+    """Whoever asked again after the purchase in the console was told to buy the same once more."""
+    flexible = replace(wanted("gcp"), option=PurchaseOption.FLEXIBLE_COMMITTED_USE)
+    windows = replace(wanted("aws"), option=RI, address=f"{wanted('aws').address}/windows")
+    needs = [CommitmentNeed(one, Decimal(0)) for one in (flexible, windows)]
+    none: dict[str, Any] = dict.fromkeys(("expiring", "unplanned", "warnings", "later", "elsewhere"), ())
+    show_left_out(cast("Any", SimpleNamespace(**none, by_hand=needs)), Terminal.open(color=False))
+    told = " ".join(capsys.readouterr().err.split())
+    assert told.count("buy them in the cloud's console") == 2
+    assert told.count("state them as 'owned' and plan again") == 1
 
 
 def test_what_is_held_in_a_region_is_nothing_of_another() -> None:
@@ -495,14 +526,41 @@ def test_a_purchase_is_of_the_kind_in_its_address_whatever_the_size(tmp_path: Pa
     (recorded,) = shop.history.purchases
     cloud, region, name, option = recorded.intent.address.split("/")
     family = name.partition(".")[0]
+    sizes = {name: (2, 8), f"{family}.24xlarge": (96, 384), f"{family}.8xlarge": (32, 64)}
+    aws = Provider.AWS
+    types = {(aws, n): named_type(aws, n, Decimal(vcpus), Decimal(gib)) for n, (vcpus, gib) in sizes.items()}
     for address, is_other in (
         (f"{cloud}/{region}/{family}.24xlarge/{option}", False),
+        (f"{cloud}/{region}/{family}.8xlarge/{option}", True),  # of other ratios: a kind of its own
         (f"{cloud}/{region}/{name}/{COMPUTE}-3y-no-upfront", False),
         (f"{cloud}/{region}/z9.large/{option}", True),
         (f"{cloud}/{region}/{name}/{option}/windows", True),
         (f"{cloud}/eu-west-9/{name}/{option}", True),
     ):
-        assert bought_for_others([address], shop.history) == ({recorded.id} if is_other else frozenset())
+        found = bought_for_others([address], shop.history, types)
+        assert found == ({recorded.id} if is_other else frozenset())
+
+
+@pytest.mark.parametrize(
+    ("wanted", "of_another", "bought", "left"),
+    [
+        ("n2-highmem-4", "n2-standard-8", there("n2-standard-8", 5), 5),
+        ("n2-highmem-4", "n2-standard-8", there("n2-standard-8", 8), 2),  # of more than the other wants: the rest
+        ("n2-standard-8", "n2-highmem-4", there("n2-highmem-4", 5), 5),
+        ("n2-standard-8", "n2-standard-2", there("n2-standard-2", 20), 0),  # of the same ratios: nobody can tell
+        ("t3.large", "t3.medium", there("t3.medium", 5), 5),
+    ],
+)
+def test_what_was_bought_for_a_kind_of_other_ratios_is_not_taken_for_this_one(
+    wanted: str, of_another: str, bought: Commitment, left: int
+) -> None:
+    """Each kind of a family's machines is planned apart; what was bought of the first plan hid the second's wishes,
+    as all sizes of a family are one pool."""
+    other = of_size(of_another, "5")
+    beside = BesideKind(other.option, of_another, Decimal(5), to_buy=True, bill_end=AT - timedelta(days=9))
+    made = plan(of_size(wanted, "5"), beside=[beside])
+    others = bought_for_others([made.mix[0].address], NOTHING, TYPES, [bought])
+    assert missing(made, bought, others=others) == [left]
 
 
 def test_a_purchase_plan_and_its_plan_tell_the_same_dollars_or_why_not() -> None:

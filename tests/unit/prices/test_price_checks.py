@@ -211,3 +211,10 @@ def test_names_tell_family_category_and_cloud(provider: Provider, name: str, fam
 )
 def test_ec2_normalisation_factors(name: str, units: str) -> None:
     assert CLOUDS[Provider.AWS].names.units(name, D(1)) == D(units)
+
+
+@pytest.mark.parametrize(("small", "large"), [("Standard_B1s", "Standard_B2s"), ("Standard_B1ms", "Standard_B2ms")])
+def test_the_smallest_of_series_b_are_a_quarter_of_the_next(small: str, large: str) -> None:
+    """Microsoft's list of instance size flexibility ratios; a reservation of one covered half of the next."""
+    units = CLOUDS[Provider.AZURE].names.units
+    assert 4 * units(small, D(1)) == units(large, D(2)) == units("Standard_B2s_v2", D(2))

@@ -163,7 +163,7 @@ def with_bought(basis: BillBasis, bought: Sequence[OwnedSection]) -> BoughtOfBil
     said = tuple(
         f"{section.key} was bought since the end of the bill and is not counted here, as it "
         f"{f'may cover any of {len(kinds)} kinds' if kinds else 'covers no kind that is planned, or has no price'}"
-        ": 'hcloud commit plan' subtracts it"
+        ": 'hcloud commit plan' subtracts what of it is for the plan"
         for section, kinds in found
         if len(kinds) != 1
     )
