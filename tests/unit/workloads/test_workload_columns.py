@@ -673,6 +673,17 @@ def test_what_columns_may_mean_otherwise_is_asked(tmp_path: Path, names: str, as
     assert f"if {asked}, read it with: " in str(caught.value.hint)
 
 
+def test_plan_cpu_is_per_cent_of_a_vcpu_unless_it_is_said_what_it_is(tmp_path: Path) -> None:
+    """Named by hand, it was a hundred vCPUs a job without a word."""
+    path, options = tmp_path / "jobs.csv", WorkloadOptions(columns="submit=submit,duration=duration,cores=plan_cpu")
+    path.write_text("submit,duration,plan_cpu\n0,60,150\n")
+    for keys, cores in (({}, 1.5), ({"vcpus_per_core": "2"}, 300), ({"cores_unit": "vcpu"}, 150)):
+        found = read_workload(path, options=with_keys(options, keys))
+        assert isinstance(found, Jobs)
+        assert found.cores.tolist() == [cores]
+        assert ("vcpus_per_core" in {one.key for one in found.provenance.modelled}) == (cores != 150)
+
+
 _HOURS = [f"2026-11-01T{hour}:00:00Z" for hour in (10, 11, 12)]
 
 
