@@ -191,6 +191,11 @@ def test_durations_of_a_data_frame_in_parquet(unit: str, tmp_path: Path) -> None
     found = read_workload(path)
     assert isinstance(found, Jobs)
     assert list(found.duration) == [5.0, 90_000.0]
+    lasts = pa.array([None, 41 * ticks], pa.duration(unit))
+    parquet.write_table(pa.table({"submit": [0, 1], "duration": lasts}), path)
+    found = read_workload(path, options=WorkloadOptions(open_ends="leave-out"))
+    assert isinstance(found, Jobs)
+    assert list(found.duration) == [41.0]
     parquet.write_table(pa.table({"submit": [0, 1], "duration": pa.array([5, None], pa.duration(unit))}), path)
     with pytest.raises(InputError) as caught:
         read_workload(path)
