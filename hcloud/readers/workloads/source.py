@@ -17,10 +17,10 @@ from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, Literal, cast
 
-from hcloud.errors import FileError, InputError
+from hcloud.errors import FileError, InputError, writing
 from hcloud.model.files import no_such_file
 from hcloud.readers.workloads import limits
-from hcloud.temporary import temporary_folder
+from hcloud.temporary import FULL, temporary_folder
 
 Packing = Literal["", "gzip", "zstd", "zip"]
 BLOCK = 1 << 20
@@ -194,7 +194,7 @@ def spooled(path: Path) -> Iterator[tuple[Path, str]]:
         raise InputError("standard input is a terminal", hint="write a file's data to it: hcloud plan - < FILE")
     with temporary_folder() as folder:
         file = folder / STDIN_FILE
-        with file.open("wb") as out:
+        with writing(folder.parent, FULL), file.open("wb") as out:
             while block := sys.stdin.buffer.read(BLOCK):
                 out.write(block)
         yield file, STDIN_NAME

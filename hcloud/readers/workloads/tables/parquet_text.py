@@ -11,10 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv, parquet
 
-from hcloud.errors import InputError
+from hcloud.errors import InputError, writing
 from hcloud.readers.workloads.findings import told_of
 from hcloud.readers.workloads.source import TraceFile, open_source, parquet_errors
-from hcloud.temporary import temporary_folder
+from hcloud.temporary import FULL, temporary_folder
 
 _WIDEST_GROUP = 1 << 30
 """Bytes a row group may expand to: readers hold one at a time."""
@@ -40,13 +40,22 @@ def parquet_as_text(source: TraceFile, rows: int | None = None) -> Iterator[Trac
         with opened(source) as file:
             stored, most = file.schema_arrow, rows or 65_536
             kinds = pa.schema([pa.field(field.name, _kind(field.type)) for field in stored])
-            with csv.CSVWriter(path, kinds, write_options=csv.WriteOptions(batch_size=most)) as out:
-                for batch in islice(file.iter_batches(most, use_threads=False), 1 if rows else None):
+            with (
+                writing(folder.parent, FULL),
+                csv.CSVWriter(path, kinds, write_options=csv.WriteOptions(batch_size=most)) as out,
+            ):
+                for batch in islice(_batches(source, file, most), 1 if rows else None):
                     out.write_batch(pa.record_batch([_cells(column) for column in batch.columns], stored.names))
         timed = frozenset(field.name for field in stored if pa.types.is_duration(field.type))
         text = open_source(path, source.name)
         with told_of("row", "its columns"):
             yield replace(text, command=source.command, of_machine=source.of_machine, in_seconds=timed)
+
+
+def _batches(source: TraceFile, file: parquet.ParquetFile, most: int) -> Iterator[pa.RecordBatch]:
+    """The rows of the file; damage is told before who writes them takes it for an error of the disk."""
+    with parquet_errors(source.name):
+        yield from file.iter_batches(most, use_threads=False)
 
 
 def _kind(stored: pa.DataType) -> pa.DataType:
