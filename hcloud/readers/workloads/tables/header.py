@@ -64,7 +64,7 @@ def first_rows(source: TraceFile) -> list[list[str]]:
     """The first rows of a table, up to one that is none."""
     _, delimiter, skip = header_names(source)
     lines = source.head.decode("utf-8", "replace").split("\n")[1 + skip :]
-    whole, rows = lines[:-1] if len(source.head) >= HEAD_BYTES else lines, list[list[str]]()
+    whole, rows = (lines[:-1] if len(source.head) >= HEAD_BYTES else lines) or lines, list[list[str]]()
     with suppress(csv.Error):  # the full pass says where and what
         for row in csv.reader(whole[:LOOK], delimiter=delimiter):
             rows.append(row)
