@@ -12,6 +12,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import FrameType
 
+FULL = "free some space there, or name a folder with more in the variable TMPDIR"
+"""What helps where a folder for a while has no room."""
 _ENDING = (signal.SIGTERM, signal.SIGHUP)
 _made_by: dict[str, int] = {}
 """The process that made each of the folders that are there: one that was forked from it knows them, too."""

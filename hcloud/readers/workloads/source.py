@@ -17,10 +17,10 @@ from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, Literal, cast
 
-from hcloud.errors import FileError, InputError
+from hcloud.errors import FileError, InputError, writing
 from hcloud.model.files import no_such_file
 from hcloud.readers.workloads import limits
-from hcloud.temporary import temporary_folder
+from hcloud.temporary import FULL, temporary_folder
 
 Packing = Literal["", "gzip", "zstd", "zip"]
 BLOCK = 1 << 20
@@ -44,8 +44,8 @@ _WIDE = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16", b"\x00\x00\xfe\xff": "UTF
 class TraceFile:
     """One regular file: its path, size, how it is packed, whether a byte order mark was skipped, its name for messages,
     the command that plans it (of a file in a folder: the folder), whether its last line has no end, which ``member`` of
-    a zip archive it is, how many of its jobs were ``repaired`` by a rule before it became text, and whether it is one
-    machine of several by its place in a folder."""
+    a zip archive it is, how many of its jobs were ``repaired`` by a rule before it became text, whether it is one
+    machine of several by its place in a folder, and which columns are ``in_seconds`` whatever their names say."""
 
     path: Path
     size: int
@@ -58,6 +58,7 @@ class TraceFile:
     member: str = ""
     repaired: Mapping[str, int] = field(default_factory=dict)
     of_machine: bool = False
+    in_seconds: frozenset[str] = frozenset()
 
     def open(self) -> CheckedReader:
         """A reader of the decompressed bytes behind any byte order mark."""
@@ -193,7 +194,7 @@ def spooled(path: Path) -> Iterator[tuple[Path, str]]:
         raise InputError("standard input is a terminal", hint="write a file's data to it: hcloud plan - < FILE")
     with temporary_folder() as folder:
         file = folder / STDIN_FILE
-        with file.open("wb") as out:
+        with writing(folder.parent, FULL), file.open("wb") as out:
             while block := sys.stdin.buffer.read(BLOCK):
                 out.write(block)
         yield file, STDIN_NAME

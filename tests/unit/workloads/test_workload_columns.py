@@ -19,6 +19,8 @@ from hcloud.readers.workloads.entry import read_workload
 from hcloud.readers.workloads.formats.jobs.jobs_table import NEVER_RAN, NO_START, NO_SUBMIT, STILL_RUNS
 from hcloud.readers.workloads.meanings import called_columns
 from hcloud.readers.workloads.options import WorkloadOptions, with_keys
+from hcloud.readers.workloads.source import HEAD_BYTES
+from hcloud.readers.workloads.tables.columns import Column, Sink
 
 ROWS = "1,2026-11-01T08:00:00,2026-11-01T09:00:00,4,x\n2,2026-11-01T08:30:00,2026-11-01T10:00:00,2,y\n"
 
@@ -671,6 +673,35 @@ def test_what_columns_may_mean_otherwise_is_asked(tmp_path: Path, names: str, as
     with pytest.raises(InputError) as caught:
         read_workload(path)
     assert f"if {asked}, read it with: " in str(caught.value.hint)
+
+
+def test_plan_cpu_is_per_cent_of_a_vcpu_unless_it_is_said_what_it_is(tmp_path: Path) -> None:
+    """Named by hand, it was a hundred vCPUs a job without a word."""
+    path, options = tmp_path / "jobs.csv", WorkloadOptions(columns="submit=submit,duration=duration,cores=plan_cpu")
+    path.write_text("submit,duration,plan_cpu\n0,60,150\n")
+    for keys, cores in (({}, 1.5), ({"vcpus_per_core": "2"}, 300), ({"cores_unit": "vcpu"}, 150)):
+        found = read_workload(path, options=with_keys(options, keys))
+        assert isinstance(found, Jobs)
+        assert found.cores.tolist() == [cores]
+        assert ("vcpus_per_core" in {one.key for one in found.provenance.modelled}) == (cores != 150)
+
+
+def test_a_first_row_of_more_than_is_looked_at_still_says_what_its_columns_hold(tmp_path: Path) -> None:
+    """Its times were small seconds then, so that those of every row were refused."""
+    path = tmp_path / "jobs.csv"
+    path.write_text(f"submit,duration,script\n1790000000,60,{'x' * HEAD_BYTES}\n1790000060,60,y\n")
+    found = read_workload(path, options=WorkloadOptions(extra_columns="ignore"))
+    assert isinstance(found, Jobs)
+    assert found.submit.tolist() == [1_790_000_000, 1_790_000_060]
+
+
+def test_parts_of_a_column_are_joined_as_they_come(tmp_path: Path) -> None:
+    """Half a million small ones left gaps as large as the table when they were joined at its end."""
+    sink = Sink((Column("cores"), Column("app", "label")), 1000, str(tmp_path))
+    for row in range(300):
+        sink.take(pa.record_batch([pa.array([float(row)]), pa.array([f"{row}"]).dictionary_encode()], ["cores", "app"]))
+    assert {name: len(parts) for name, parts in sink.parts.items()} == {"cores": 4 + 44, "app": 4 + 44}
+    assert sink.numbers("cores").tolist() == sink.codes("app").tolist() == list(range(300))
 
 
 _HOURS = [f"2026-11-01T{hour}:00:00Z" for hour in (10, 11, 12)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import hashlib
 import io
@@ -191,6 +192,11 @@ def test_durations_of_a_data_frame_in_parquet(unit: str, tmp_path: Path) -> None
     found = read_workload(path)
     assert isinstance(found, Jobs)
     assert list(found.duration) == [5.0, 90_000.0]
+    lasts = pa.array([None, 41 * ticks], pa.duration(unit))
+    parquet.write_table(pa.table({"submit": [0, 1], "duration": lasts}), path)
+    found = read_workload(path, options=WorkloadOptions(open_ends="leave-out"))
+    assert isinstance(found, Jobs)
+    assert list(found.duration) == [41.0]
     parquet.write_table(pa.table({"submit": [0, 1], "duration": pa.array([5, None], pa.duration(unit))}), path)
     with pytest.raises(InputError) as caught:
         read_workload(path)
@@ -322,6 +328,27 @@ def test_jobs_as_parquet_may_hold_texts_days_and_decimals_beside_lines_and_lists
     assert isinstance(found, Jobs)
     assert (found.duration.tolist(), found.cores.tolist(), found.apps) == ([5400, 90], [2.5, 1], ("a b", "c"))
     assert found.submit[0] == datetime(2026, 11, 1, tzinfo=UTC).timestamp()
+
+
+@pytest.mark.parametrize("form", ["parquet", "jsonl"])
+def test_a_full_disk_is_told_of_the_folder_for_a_while(
+    form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A Parquet file was called damaged where its text found no room, and of others the result could not be used."""
+    path = tmp_path / f"jobs.{form}"
+    path.write_text('{"submit": 0, "duration": 60}\n')
+    if form == "parquet":
+        parquet.write_table(pa.table({"submit": [0], "duration": [60]}), path)
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(csv, "write_csv", full)
+    monkeypatch.setattr(csv, "CSVWriter", full)
+    with pytest.raises(InputError, match="cannot be written: no space left on device") as caught:
+        read_workload(path)
+    assert str(caught.value).startswith(f"{tempfile.gettempdir()}: ")
+    assert "TMPDIR" in caught.value.hint
 
 
 def test_bars_separate_columns_where_nothing_else_does(tmp_path: Path) -> None:

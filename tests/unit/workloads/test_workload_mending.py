@@ -41,6 +41,7 @@ def hint_of(path: Path) -> str:
         (GOOD + "0,5,0\n" * 30, "correct them, or leave these lines out"),
         (GOOD + "0,-5,2\n", "correct what is named, or leave these lines out"),
         (GOOD + "0,5\n", "correct what is named, or leave these lines out"),
+        (TIMES.format(1790000000) + "1790000060,\r5\n", "correct what is named, or leave these lines out"),
         ("submit,end\n0,5\n9,8\n", "correct what is named, or leave these lines out"),
         (GOOD.replace("\n", "\r"), "write line feeds"),
         ("submit,duration,app\n0,5,\xe9\n".encode("latin-1"), "if it is Latin-1, convert it"),

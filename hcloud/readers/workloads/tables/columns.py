@@ -172,6 +172,7 @@ class Column:
 
 
 _UNKEPT = ("words", "skip")
+_JOINED = 64  # ours: parts of columns that are made one, as small ones leave gaps in memory when they are
 MOST_NAMED = 1_000_000  # ours: the jobs of longer tables are known by their rows, so that their ids take no memory
 
 
@@ -200,7 +201,7 @@ class Sink:
         self.max_rows = max_rows
         self.file = file
         self.rows = 0
-        self.good = 0
+        self.good = self.batches = 0
         self.local_zone = ""
         self.with_units = dict[str, bool]()
         self.parts: dict[str, list[NDArray[np.generic]]] = {c.name: [] for c in columns if c.sort not in _UNKEPT}
@@ -222,6 +223,10 @@ class Sink:
             elif column.sort not in _UNKEPT:
                 self.parts[column.name].append(self._column(column, batch.column(index)))
         self.good = self.rows
+        self.batches += 1
+        if self.batches % _JOINED == 0:
+            for parts in self.parts.values():
+                parts[-_JOINED:] = [np.concatenate(parts[-_JOINED:])]
 
     def numbers(self, name: str) -> Floats:
         """A number or time column; times in seconds. InputError where those of a required one are days."""

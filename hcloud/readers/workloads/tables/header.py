@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import re
 import shlex
+from contextlib import suppress
 from typing import NamedTuple
 
 from hcloud.errors import InputError
@@ -60,11 +61,11 @@ def separator(text: str) -> str:
 
 
 def first_rows(source: TraceFile) -> list[list[str]]:
-    """The first rows of a table; none where they are none."""
+    """The first rows of a table, up to one that is none."""
     _, delimiter, skip = header_names(source)
     lines = source.head.decode("utf-8", "replace").split("\n")[1 + skip :]
-    whole = lines[:-1] if len(source.head) >= HEAD_BYTES else lines
-    try:
-        return list(csv.reader(whole[:LOOK], delimiter=delimiter))
-    except csv.Error:  # the full pass says where and what
-        return []
+    whole, rows = (lines[:-1] if len(source.head) >= HEAD_BYTES else lines) or lines, list[list[str]]()
+    with suppress(csv.Error):  # the full pass says where and what
+        for row in csv.reader(whole[:LOOK], delimiter=delimiter):
+            rows.append(row)
+    return rows

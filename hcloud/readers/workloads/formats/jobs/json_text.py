@@ -15,13 +15,13 @@ from typing import Any, TypeGuard
 import pyarrow as pa
 from pyarrow import csv
 
-from hcloud.errors import InputError
+from hcloud.errors import InputError, writing
 from hcloud.readers.workloads.findings import told_of
 from hcloud.readers.workloads.formats.jobs.json_stream import JsonStream
 from hcloud.readers.workloads.meanings import is_jobs, job_columns
 from hcloud.readers.workloads.source import TraceFile, open_source
 from hcloud.readers.workloads.tables.delimited import Progress
-from hcloud.temporary import temporary_folder
+from hcloud.temporary import FULL, temporary_folder
 
 _CHUNK = 50_000  # ours: jobs that are held as objects at once
 _LOOK = 20_000
@@ -58,7 +58,9 @@ def json_as_text(source: TraceFile) -> Iterator[TraceFile]:
     object in a job holds is a column by its own name, with the object's before it where two have that."""
     with temporary_folder() as folder:
         file, repaired = folder / "table.csv", Counter[str]()
-        csv.write_csv(_table(source, repaired), file)
+        table = _table(source, repaired)
+        with writing(folder.parent, FULL):
+            csv.write_csv(table, file)
         with told_of("job", "the keys of jobs"):
             yield replace(open_source(file, source.name), command=source.command, repaired=repaired)
 

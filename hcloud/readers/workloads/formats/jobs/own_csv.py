@@ -37,7 +37,8 @@ def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None 
     known = job_schema(header_names(source).names, called, options)
     extra = options.extra_columns == "ignore" or bool(called)
     layout = header_layout(source, known, ignore_extra=extra, called=called, decimal=options.decimal)
-    if any(column.sort == "clock" for column in layout.columns):
+    timed = called.get("duration", "duration") in source.in_seconds
+    if timed or any(column.sort == "clock" for column in layout.columns):
         options = told_in_cells(options)
     sink = read_table(source, layout, options.max_rows, progress)
     note_unit_of_name(sink, asked, called)

@@ -52,6 +52,8 @@ _LEAST_CORES = 1e-9  # ours: fewer, as of a damaged file, are as none
 
 def in_units_said(options: WorkloadOptions, called: Mapping[str, str]) -> WorkloadOptions:
     """The options with the units that the names of a file's columns say, where they say none themselves."""
+    if called.get("cores") == "plan_cpu" and (options.cores_unit, options.vcpus_per_core) == ("auto", 1):
+        options = replace(options, vcpus_per_core=0.01)  # Alibaba's, in per cent
     told = {f"{mine}_unit": unit_said(mine, called.get(mine, "")) for mine in UNITS}
     if options.vcpus_per_core < 1:  # which says it
         del told["cores_unit"]
