@@ -432,6 +432,17 @@ def test_a_plan_without_changes_is_to_be_made_for_the_cloud_that_was_named(capsy
         assert ("rehearses" in hint) == (not named)
 
 
+def test_who_applies_a_plan_again_is_told_that_nothing_is_left(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["plan", "--out", "plan.json"]) == 0
+    assert run(["apply", "plan.json", "-y"]) == 0
+    capsys.readouterr()
+    assert run(["apply", "plan.json", "-y"]) == 4
+    assert "it was applied, and nothing is left to be done" in " ".join(said(capsys)[1].split())
+    edited(lambda cloud: cloud.edit({"terminate": next(iter(cloud.ledger.machines))}))
+    assert run(["apply", "plan.json", "-y"]) == 4
+    assert "--resume finishes a plan that was begun" in " ".join(said(capsys)[1].split())
+
+
 def test_budgets_and_blast_limits_are_on(capsys: pytest.CaptureFixture[str]) -> None:
     configured(FLEET, limits={"hourly": "0.50"})
     assert run(["apply", "-y"]) == 3
