@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+import shlex
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import datetime
 from functools import cached_property, partial
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_type_hin
 import typer
 
 from hcloud.cli.flags import OUTPUT, AsJson, CloudState, Configuration, Now, WhichCloud
-from hcloud.errors import UsageError
+from hcloud.errors import HcloudError, UsageError
 from hcloud.usecases.asked import moment
 
 if TYPE_CHECKING:
@@ -218,12 +219,21 @@ class CloudFlags:
     cloud: WhichCloud = None
     state: CloudState = None
 
-    def opened(self, at: datetime, note: Callable[[str], object] = nobody) -> AbstractContextManager[LiveGround]:
-        """The cloud that flags and configuration name, opened; ``note`` hears of what takes long there."""
+    @contextmanager
+    def opened(self, at: datetime, note: Callable[[str], object] = nobody) -> Iterator[LiveGround]:
+        """The cloud that flags and configuration name, opened; ``note`` hears of what takes long there. A hint that
+        names ``recover`` names the place with it: without it a state would be rebuilt where none ever was."""
         from hcloud.readers.configuration.config import load_config
         from hcloud.usecases.live.ground import CloudSelection, opened
 
-        return opened(load_config(self.file), CloudSelection(self.cloud, self.state), at, note)
+        given = {"--file": self.file, "--cloud": self.cloud, "--state": self.state}
+        flags = "".join(f" {flag} {shlex.quote(str(value))}" for flag, value in given.items() if value)
+        try:
+            with opened(load_config(self.file), CloudSelection(self.cloud, self.state), at, note) as here:
+                yield here
+        except HcloudError as error:
+            error.hint = error.hint.replace("hcloud recover", f"hcloud recover{flags}")
+            raise
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,7 @@ def rebuild(site: Site, store: MendableStore, lineage: str | None = None) -> Rec
     counts = Counter(m.lineage for m in ours)
     if lineage and lineage not in {*remains.lineages, *counts}:
         raise UsageError(
-            f"--lineage {lineage}: no machine has this tag and no file names it",
+            f"--lineage {lineage}: no plan's machine has this tag and no file names it",
             hint="hcloud recover without --lineage shows those that are known",
         )
     chosen = lineage or _only(remains.lineages, sorted(counts))

@@ -101,14 +101,16 @@ def changes_schema() -> Mapping[str, object]:
     return {"$schema": DIALECT, "title": "hcloud plan --cloud", **schema}
 
 
-def load_changes(path: Path) -> ChangeSet:
-    """The changes of a plan file, or of a file of changes alone; InputError where there are none."""
+def load_changes(path: Path, cloud: str | None = None) -> ChangeSet:
+    """The changes of a plan file, or of a file of changes alone; InputError where there are none, which names the
+    ``cloud`` they are wanted for."""
     document = _read(path, "a plan", "a plan of changes")
     if "slots" not in document:
         plan = load_plan(path)
         if plan.changes is None:
             provider = next((line.provider for line in plan.mix), "aws")
-            hint = f"plan it again with --cloud {provider} --out {path}; --cloud fake rehearses"
+            other = "" if cloud else "; --cloud fake rehearses"
+            hint = f"plan it again with --cloud {cloud or provider} --out {path}{other}"
             raise InputError(f"{path}: this plan was made without --cloud, so it lists no changes", hint=hint)
         return _exactly(path, plan.changes, document.get("changes"))
     try:

@@ -92,8 +92,9 @@ def _made_for(where: CloudFlags, plan: Path | None) -> str | None:
 
     if plan is None:
         return where.cloud
-    loaded, found = load_config(where.file), load_changes(plan)
+    loaded = load_config(where.file)
     selection = where.cloud or loaded.config.live.cloud
+    found = load_changes(plan, selection)
     if selection is not None:
         check_cloud(loaded, selection, found)
         return selection

@@ -34,5 +34,7 @@ class JobIds:
 
 
 def _parts(name: str) -> tuple[str, int]:
-    tail = next(end for end in (name[-2:], name[-1:], "") if end in _BITS)
-    return name[: len(name) - len(tail)], _BITS[tail]
+    for tail in (name[-2:], name[-1:]):
+        if (bit := _BITS.get(tail)) is not None:
+            return name[: len(name) - len(tail)], bit
+    return name, _BITS[""]

@@ -67,7 +67,7 @@ def _carry_out(site: Site, found: ChangeSet, agreed: tuple[ChangeApproval, DiffI
     with site.store.locked(purpose):
         patience = site.patience()
         observed = observe(site, patience)
-        check_base(found, observed, approval)
+        check_base(found, observed, approval, terms)
         if found.blocking:
             _remember_missed(site, observed)
         check_known(found)

@@ -8,7 +8,8 @@ from decimal import Decimal
 
 from hcloud.errors import DeniedByGuardError, EvidenceError, HcloudError, InputError, PartialError, StaleError
 from hcloud.model.holdings.change import Bar, ChangeSet, How, Observed, Shape
-from hcloud.planning.changes.digest import change_digest, observed_digest
+from hcloud.planning.changes.diff import DiffInputs, changes
+from hcloud.planning.changes.digest import change_digest, observed_digest, wanted_digest
 from hcloud.units import HOURS_PER_MONTH, counted, format_money
 
 MOST_ENDED = 20
@@ -50,7 +51,7 @@ def check_true(found: ChangeSet) -> None:
         raise InputError("the plan does not match its digest: it was altered after it was made", hint="plan again")
 
 
-def check_base(found: ChangeSet, observed: Observed, approval: ChangeApproval) -> None:
+def check_base(found: ChangeSet, observed: Observed, approval: ChangeApproval, terms: DiffInputs) -> None:
     """Refuse changes made from what is not there any more."""
     base, state = found.base, observed.state
     if base.lineage != state.lineage:
@@ -64,9 +65,12 @@ def check_base(found: ChangeSet, observed: Observed, approval: ChangeApproval) -
             hint="use the credentials, region and endpoint of the plan, or plan again",
         )
     if base.serial != observed.serial:
+        applied = state.plan == wanted_digest(found.slots) and not changes(found.slots, observed, terms).to_do
         raise StaleError(
             f"the plan is stale: the state was written since (serial {base.serial}, now {observed.serial})",
-            hint="--resume finishes a plan that was begun; else plan again",
+            hint="it was applied, and nothing is left to be done"
+            if applied
+            else "--resume finishes a plan that was begun; else plan again",
         )
     if base.observed != observed_digest(observed):
         raise StaleError("the plan is stale: the cloud is not as it was when it was made", hint="plan again")

@@ -241,7 +241,7 @@ class OperatingLoop:
         for whole, orders in groupby(found.orders, lambda order: order.piece.of if order.piece else order.id):
             pieces = tuple(orders)
             names = [order.id for order in pieces]
-            if not any(name in self._expected or name in self.fold.known for name in (whole, *names)):
+            if not any(name in self._expected or name in self.fold.known for name in {whole, *names}):
                 self._expected.update(names)
                 heappush(self._coming, (pieces[0].submit, next(self._turns), pieces))
         self.desk.coming = len(self._coming)

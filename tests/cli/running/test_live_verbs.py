@@ -402,9 +402,45 @@ def test_machines_of_live_work_are_no_leftovers(capsys: pytest.CaptureFixture[st
     assert "hcloud gc" not in told
     assert run(["recover", "-y"]) == 1
     assert "no plan's machine" in " ".join(said(capsys)[1].split())
+    assert run(["recover", "-y", "--lineage", "a" * 32]) == 64
+    assert "no plan's machine" in " ".join(said(capsys)[1].split())
     assert run(["destroy", "-y"]) == 0
     assert "1 machine of live work beside these" in " ".join(" ".join(said(capsys)).split())
     assert run(["apply", "-y"]) == 0, "who operates can begin to apply"
+
+
+def test_a_hint_names_the_place_that_was_named_by_flags(capsys: pytest.CaptureFixture[str]) -> None:
+    """Else who follows it rebuilds the state, with the same machines, where none ever was."""
+    where = ["--cloud", "fake:aws", "--state", "my state"]
+    assert run(["apply", "-y", *where]) == 0
+    Path("my state/state.json").unlink()
+    capsys.readouterr()
+    assert run(["status", *where]) == 1
+    hint = " ".join(said(capsys)[1].split())
+    assert "hcloud recover --cloud fake:aws --state 'my state' rebuilds it" in hint
+
+
+def test_a_plan_without_changes_is_to_be_made_for_the_cloud_that_was_named(capsys: pytest.CaptureFixture[str]) -> None:
+    configured([], live={"cloud": None})
+    Path("jobs.csv").write_text("id,submit,duration,cores,memory,kind\nweb,0,172800,16,64,service\n", encoding="utf-8")
+    assert run(["plan", "jobs.csv", "--provider", "aws", "--out", "plan.json"]) == 0
+    for named, told in (([], "aws"), (["--cloud", "fake"], "fake"), (["--cloud", "gcp"], "gcp")):
+        capsys.readouterr()
+        assert run(["apply", "plan.json", *named]) == 1
+        hint = " ".join(said(capsys)[1].split())
+        assert f"plan it again with --cloud {told} --out plan.json" in hint
+        assert ("rehearses" in hint) == (not named)
+
+
+def test_who_applies_a_plan_again_is_told_that_nothing_is_left(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["plan", "--out", "plan.json"]) == 0
+    assert run(["apply", "plan.json", "-y"]) == 0
+    capsys.readouterr()
+    assert run(["apply", "plan.json", "-y"]) == 4
+    assert "it was applied, and nothing is left to be done" in " ".join(said(capsys)[1].split())
+    edited(lambda cloud: cloud.edit({"terminate": next(iter(cloud.ledger.machines))}))
+    assert run(["apply", "plan.json", "-y"]) == 4
+    assert "--resume finishes a plan that was begun" in " ".join(said(capsys)[1].split())
 
 
 def test_budgets_and_blast_limits_are_on(capsys: pytest.CaptureFixture[str]) -> None:
@@ -615,7 +651,7 @@ def test_recover_forgets_nothing_that_lists_leave_out_for_now(capsys: pytest.Cap
 def test_recover_takes_no_lineage_that_nobody_bears(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["apply", "-y"]) == 0
     assert run(["recover", "-y", "--lineage", "0" * 32]) == 64
-    assert "no machine has this tag" in said(capsys)[1]
+    assert "no plan's machine has this tag" in said(capsys)[1]
 
 
 def test_gc_looks_again_before_it_ends_anything_and_leaves_others_alone(

@@ -67,6 +67,8 @@ def test_jobs_that_failed_are_named_at_the_end_however_often_the_journal_began_a
         told = [line for line in outcome_lines(loop.fold, world.now) if isinstance(line, Figures)]
         assert [row[:2] for row in told[0].rows] == [(f"j{n:02}", "failed") for n in range(3, 15)]
         assert "exit code 7" in told[0].rows[0][2]
+        assert Fold.of_image(world.setup, loop.fold.image()).results.unlucky == loop.fold.results.unlucky
+        assert not vars(loop)["_expected"], "what came is known by the journal alone"
         assert len(loop.desk.made) == 20
         loop.forget_told()
         assert (loop.desk.made, loop.desk.failed) == ([], [])
