@@ -274,9 +274,8 @@ def _as_planned(plan: Plan, trace: Trace, loaded: Loaded, path: Path) -> Loaded:
     profiles = ProfilesSection(folder=_found(trace.profiles, path) if trace.profiles else None, corpus=trace.corpus)
     cloud = config.operation.cloud or (plan.operation.cloud if plan.operation is not None else None)
     divided = {a.key.partition(".")[2]: Divisible(a.value) for a in plan.assumptions if a.key == "planning.divisible"}
-    system = config.markets[0].os
-    bought = sorted({(position.provider, position.region) for position in plan.mix})
-    markets = tuple(MarketSection(provider=provider, regions=(region,), os=system) for provider, region in bought)
+    bought = sorted({(position.provider, position.region, position.key.os) for position in plan.mix})
+    markets = tuple(MarketSection(provider=provider, regions=(region,), os=os) for provider, region, os in bought)
     made = loaded.changed(
         workload=workload,
         profiles=profiles,

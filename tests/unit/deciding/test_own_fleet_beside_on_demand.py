@@ -59,6 +59,21 @@ def test_all_on_demand_is_what_a_plan_without_a_reserve_costs_run_alike(plan: Pl
     assert (rented.strategy, rented.monthly) == (found.strategy, found.all_on_demand)
 
 
+def test_a_plan_of_windows_is_simulated_at_its_own_prices(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without the configuration of the plan it was refused: the price book had no such price."""
+    there = made.parent
+    market = "markets: [{provider: aws, families: [m5], vcpus: 16, os: windows}]"
+    (there / "windows.yaml").write_text(f"workload: {{path: trace.csv}}\n{market}\n", encoding="utf-8")
+    assert run(["plan", "--file", str(there / "windows.yaml"), "--out", str(there / "windows.json"), *NOW]) == 0
+    found = load_plan(there / "windows.json").prediction
+    assert found is not None
+    assert found.monthly is not None
+    capsys.readouterr()
+    assert run(["simulate", str(there / "windows.json"), *NOW, "--json"]) == 0
+    [hourly] = re.findall(r'"cost_per_ideal_hour": "?([0-9.]+)', capsys.readouterr().out)
+    assert float(hourly) * 730 == pytest.approx(float(found.monthly), rel=1e-4)
+
+
 def test_the_simulated_line_says_what_it_leaves_out_and_how_long_it_is(plan: Plan) -> None:
     owned = tuple(replace(line, address=f"{OWNED}{line.address}") for line in plan.mix)
     beside = replace(plan, mix=owned, horizon_hours=24)
