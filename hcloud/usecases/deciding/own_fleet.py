@@ -36,6 +36,7 @@ from hcloud.usecases.studies.simulation import Study, simulate_once, tasks_for, 
 from hcloud.usecases.workloads.sources import open_prices, open_workload
 
 COMMAND = "'hcloud simulate PLAN' does it"
+IN_PARTS = "reserved machines that are larger than any job needs run here as several smaller ones, of as many vCPUs"
 
 
 def trace_of(loaded: Loaded) -> Trace | None:
@@ -174,13 +175,14 @@ def on_whole_servers(fleet: PlannedFleet, jobs: Jobs, book: PriceBook, config: C
         smaller, parts = in_parts(key)
         lots[smaller] += servers * parts
     first, *beside = sorted(lots, key=lambda key: (-shape_of(key).vcpus, -shape_of(key).memory_gib, str(key)))
-    return replace(
+    found = replace(
         fleet,
         on_demand=replace(fleet.on_demand, instance_type=first.instance_type),
         commitment=first,
         servers=lots[first],
         beside=tuple((key, lots[key]) for key in beside),
     )
+    return found if found.reserved == fleet.reserved else replace(found, apart=(*fleet.apart, IN_PARTS))
 
 
 def _cloud_of(fleet: PlannedFleet, config: Config) -> str:

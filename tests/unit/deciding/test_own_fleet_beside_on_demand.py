@@ -17,7 +17,7 @@ from hcloud.planning.strategies.own_fleet import PlannedFleet
 from hcloud.readers.configuration.config import load_config
 from hcloud.readers.prices.shipped.bundled import load_bundled
 from hcloud.store.plan_file import load_plan
-from hcloud.usecases.deciding.own_fleet import on_whole_servers, short_of
+from hcloud.usecases.deciding.own_fleet import IN_PARTS, on_whole_servers, short_of
 from hcloud.views.deciding.operation import fleet_line, simulated_lines
 
 NOW = ("--now", "2026-11-20T12:00:00Z")
@@ -80,6 +80,10 @@ def test_the_simulated_line_says_what_it_leaves_out_and_how_long_it_is(plan: Pla
     assert "one seed, over the whole window)" in next(fleet_line(beside))
     assert "(all on demand without what is owned $" in next(simulated_lines(beside))
     assert "whole window" not in next(fleet_line(plan))
+    assert plan.prediction is not None
+    assert "smaller machines" not in next(fleet_line(plan))
+    parts = replace(plan, prediction=replace(plan.prediction, reserved={"m5.large": 4}))
+    assert "(4 x m5.large reserved, the same vCPUs in smaller machines, one seed" in next(fleet_line(parts))
 
 
 def test_a_batch_job_that_may_be_split_runs_in_parts_on_the_reserve(
@@ -176,6 +180,7 @@ def test_machines_larger_than_any_job_needs_are_simulated_as_several(cores: int,
     found = on_whole_servers(fleet, jobs, book, config)
     assert found.reserved == {size: servers, "m5.large": 2}
     assert found.on_demand.instance_type == size
+    assert found.notes == (IN_PARTS,), "its machines are not those of the plan, which is said"
     nothing = PlannedFleet(rented, None, 0, "HC")
     assert on_whole_servers(nothing, jobs, book, config).on_demand.instance_type == size
     asked = config.model_copy(update={"markets": (config.markets[0].model_copy(update={"vcpus": 64}),)})
