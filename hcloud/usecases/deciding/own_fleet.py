@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
+from typing import Literal
 
 from hcloud.catalog.book import PriceBook
 from hcloud.catalog.shapes import is_of_shape
@@ -277,7 +278,9 @@ def _as_planned(plan: Plan, trace: Trace, loaded: Loaded, path: Path) -> Loaded:
     cloud = config.operation.cloud or (plan.operation.cloud if plan.operation is not None else None)
     divided = {a.key.partition(".")[2]: Divisible(a.value) for a in plan.assumptions if a.key == "planning.divisible"}
     bought = sorted({(position.provider, position.region, position.key.os) for position in plan.mix})
-    markets = tuple(MarketSection(provider=provider, regions=(region,), os=os) for provider, region, os in bought)
+    asked = (int(a.value) for a in plan.assumptions if a.key == "markets.vcpus" and a.value.isdigit())
+    size: int | Literal["auto"] = next(asked, "auto")
+    markets = tuple(MarketSection(provider=p, regions=(region,), os=os, vcpus=size) for p, region, os in bought)
     made = loaded.changed(
         workload=workload,
         profiles=profiles,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from datetime import date
 from decimal import Decimal
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from hcloud.planning.strategies.own_fleet import PlannedFleet
 from hcloud.readers.configuration.config import load_config
 from hcloud.readers.prices.shipped.bundled import load_bundled
 from hcloud.store.plan_file import load_plan
-from hcloud.usecases.deciding.own_fleet import IN_PARTS, on_whole_servers, short_of
+from hcloud.usecases.deciding.own_fleet import IN_PARTS, on_whole_servers, open_planned, short_of
 from hcloud.views.deciding.operation import fleet_line, simulated_lines
 
 NOW = ("--now", "2026-11-20T12:00:00Z")
@@ -59,16 +60,18 @@ def test_all_on_demand_is_what_a_plan_without_a_reserve_costs_run_alike(plan: Pl
     assert (rented.strategy, rented.monthly) == (found.strategy, found.all_on_demand)
 
 
-def test_a_plan_of_windows_is_simulated_at_its_own_prices(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Without the configuration of the plan it was refused: the price book had no such price."""
+def test_a_plan_is_simulated_in_its_own_system_and_sizes(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without the plan's configuration Windows had no price, and servers of 32 vCPUs were run as two of 16."""
     there = made.parent
-    market = "markets: [{provider: aws, families: [m5], vcpus: 16, os: windows}]"
+    market = "markets: [{provider: aws, families: [m5], vcpus: 32, os: windows}]"
     (there / "windows.yaml").write_text(f"workload: {{path: trace.csv}}\n{market}\n", encoding="utf-8")
     assert run(["plan", "--file", str(there / "windows.yaml"), "--out", str(there / "windows.json"), *NOW]) == 0
     found = load_plan(there / "windows.json").prediction
     assert found is not None
     assert found.monthly is not None
     capsys.readouterr()
+    opened = open_planned(there / "windows.json", load_config(None), date(2026, 11, 20)).fleet
+    assert opened.on_demand.instance_type == "m5.8xlarge"
     assert run(["simulate", str(there / "windows.json"), *NOW, "--json"]) == 0
     [hourly] = re.findall(r'"cost_per_ideal_hour": "?([0-9.]+)', capsys.readouterr().out)
     assert float(hourly) * 730 == pytest.approx(float(found.monthly), rel=1e-4)
