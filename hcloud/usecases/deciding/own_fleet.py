@@ -32,7 +32,7 @@ from hcloud.sim.setup.fitting import largest_whole
 from hcloud.sim.setup.named_servers import last_named
 from hcloud.sim.setup.shop import SmallerReserve, shop_of
 from hcloud.store.plan_file import load_plan
-from hcloud.units import HOURS_PER_MONTH, cents, format_money
+from hcloud.units import HOURS_PER_MONTH, cents, counted, format_money
 from hcloud.usecases.studies.simulation import Study, simulate_once, tasks_for, wanted_by
 from hcloud.usecases.workloads.sources import open_prices, open_workload
 
@@ -84,6 +84,8 @@ def predicted(plan: Plan, workload: Workload, book: PriceBook, config: Config) -
     if (tasks := len(tasks_for(study, load_strategy(fleet.strategy)))) > most:
         return replace(told, why_not=_too_many(tasks, most))
     found = measure(simulate_once(study, load_strategy(fleet.strategy), pool=fleet.servers))
+    if found.still_queued:  # behind one that none of the reserved servers holds: what did not run has no bill
+        return replace(told, why_not=f"{counted(found.still_queued, 'job')} would queue for its reserve for ever")
     wait, monthly = found.service.waiting.p95, _monthly(found)
     is_dearer = monthly > plan.now.monthly and fleet.servers > 0 and not fleet.dearer
     return replace(

@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
+from random import Random
 
 import pytest
 from simulating import jobs_of
@@ -163,6 +164,23 @@ def test_of_two_years_the_one_that_is_planned_for_is_simulated(
     capsys.readouterr()
     assert run(["simulate", str(out), *NOW]) == 0
     assert "dollars and use are of the window: 364d" in capsys.readouterr().out
+
+
+def test_a_run_that_leaves_jobs_in_the_queue_tells_no_bill(tmp_path: Path) -> None:
+    """Of jobs larger than any reserved server some queued for it for ever: the bill of the others was told as the
+    plan's."""
+    trace, out = tmp_path / "trace.csv", tmp_path / "plan.json"
+    drawn = Random(3)
+    rows = "".join(
+        f"s{n},{n * 900 + drawn.randrange(300)},60,{drawn.choice([2, 4, 8])},16,batch\n" for n in range(1344)
+    )
+    trace.write_text(f"id,submit,duration,cores,memory,kind\na,0,1209600,2,8,service\n{rows}", encoding="utf-8")
+    words = ("--provider", "aws", "--family", "m5a", "--family", "c5a")
+    assert run(["plan", str(trace), *words, "--out", str(out), *NOW]) == 0
+    found = load_plan(out).prediction
+    assert found is not None
+    assert (found.monthly, found.kept_qos) == (None, None)
+    assert re.fullmatch(r"\d+ jobs would queue for its reserve for ever", found.why_not)
 
 
 @pytest.mark.parametrize(("cores", "size", "servers"), [(4, "m5.4xlarge", 14), (32, "m5.8xlarge", 7)])
