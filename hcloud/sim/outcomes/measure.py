@@ -213,6 +213,11 @@ class Measures:
     idle: PlayedBatch | None = None
     workflows: WorkflowMeasures | None = None
 
+    @property
+    def still_queued(self) -> int:
+        """Jobs that never began though nothing that they wait for failed."""
+        return self.use.unfinished - (self.workflows.never if self.workflows else 0)
+
 
 def exact(value: float) -> Decimal:
     """The shortest decimal that reads as this real number."""

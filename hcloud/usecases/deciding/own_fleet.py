@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
+from typing import Literal
 
 from hcloud.catalog.book import PriceBook
 from hcloud.catalog.shapes import is_of_shape
@@ -31,11 +32,12 @@ from hcloud.sim.setup.fitting import largest_whole
 from hcloud.sim.setup.named_servers import last_named
 from hcloud.sim.setup.shop import SmallerReserve, shop_of
 from hcloud.store.plan_file import load_plan
-from hcloud.units import HOURS_PER_MONTH, cents, format_money
+from hcloud.units import HOURS_PER_MONTH, cents, counted, format_money
 from hcloud.usecases.studies.simulation import Study, simulate_once, tasks_for, wanted_by
 from hcloud.usecases.workloads.sources import open_prices, open_workload
 
 COMMAND = "'hcloud simulate PLAN' does it"
+IN_PARTS = "reserved machines that are larger than any job needs run here as several smaller ones, of as many vCPUs"
 
 
 def trace_of(loaded: Loaded) -> Trace | None:
@@ -82,6 +84,8 @@ def predicted(plan: Plan, workload: Workload, book: PriceBook, config: Config) -
     if (tasks := len(tasks_for(study, load_strategy(fleet.strategy)))) > most:
         return replace(told, why_not=_too_many(tasks, most))
     found = measure(simulate_once(study, load_strategy(fleet.strategy), pool=fleet.servers))
+    if found.still_queued:  # behind one that none of the reserved servers holds: what did not run has no bill
+        return replace(told, why_not=f"{counted(found.still_queued, 'job')} would queue for its reserve for ever")
     wait, monthly = found.service.waiting.p95, _monthly(found)
     is_dearer = monthly > plan.now.monthly and fleet.servers > 0 and not fleet.dearer
     return replace(
@@ -174,13 +178,14 @@ def on_whole_servers(fleet: PlannedFleet, jobs: Jobs, book: PriceBook, config: C
         smaller, parts = in_parts(key)
         lots[smaller] += servers * parts
     first, *beside = sorted(lots, key=lambda key: (-shape_of(key).vcpus, -shape_of(key).memory_gib, str(key)))
-    return replace(
+    found = replace(
         fleet,
         on_demand=replace(fleet.on_demand, instance_type=first.instance_type),
         commitment=first,
         servers=lots[first],
         beside=tuple((key, lots[key]) for key in beside),
     )
+    return found if found.reserved == fleet.reserved else replace(found, apart=(*fleet.apart, IN_PARTS))
 
 
 def _cloud_of(fleet: PlannedFleet, config: Config) -> str:
@@ -274,9 +279,10 @@ def _as_planned(plan: Plan, trace: Trace, loaded: Loaded, path: Path) -> Loaded:
     profiles = ProfilesSection(folder=_found(trace.profiles, path) if trace.profiles else None, corpus=trace.corpus)
     cloud = config.operation.cloud or (plan.operation.cloud if plan.operation is not None else None)
     divided = {a.key.partition(".")[2]: Divisible(a.value) for a in plan.assumptions if a.key == "planning.divisible"}
-    system = config.markets[0].os
-    bought = sorted({(position.provider, position.region) for position in plan.mix})
-    markets = tuple(MarketSection(provider=provider, regions=(region,), os=system) for provider, region in bought)
+    bought = sorted({(position.provider, position.region, position.key.os) for position in plan.mix})
+    asked = (int(a.value) for a in plan.assumptions if a.key == "markets.vcpus" and a.value.isdigit())
+    size: int | Literal["auto"] = next(asked, "auto")
+    markets = tuple(MarketSection(provider=p, regions=(region,), os=os, vcpus=size) for p, region, os in bought)
     made = loaded.changed(
         workload=workload,
         profiles=profiles,

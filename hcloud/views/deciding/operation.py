@@ -147,11 +147,13 @@ def fleet_line(plan: Plan) -> Iterator[str]:
     if found.kept_qos is None:
         yield f"this fleet was not simulated: {found.why_not}"
         return
-    fleet = f"{machines(found.reserved)} reserved" if found.reserved else "nothing reserved"
+    planned = fleet_of(plan)
+    as_smaller = ", the same vCPUs in smaller machines" if found.reserved != planned.reserved else ""
+    fleet = f"{machines(found.reserved)} reserved{as_smaller}" if found.reserved else "nothing reserved"
     wait = "" if found.wait_p95 is None else f", wait p95 {found.wait_p95:,.0f} s"
     jobs = f"the jobs beside {carried:,} in idle hours" if carried else "jobs"
     kept = f"{found.kept_qos:.1%} of {jobs} keep 95% of their performance"
-    dearer = "".join(f"; {note}" for note in fleet_of(plan).dearer)
+    dearer = "".join(f"; {note}" for note in planned.dearer)
     yield f"simulated as {found.strategy} ({fleet}, one seed{_simulated_time(plan)}): {kept}{wait}{dearer}"
 
 

@@ -358,8 +358,8 @@ def _notes(comparison: StrategyComparison, terminal: Terminal) -> None:
             terminal.note(f"{compared.name}: {said}")
         for said in workflow_warnings(run):
             terminal.warn(f"{compared.name}: {said}")
-        if queued := run.use.unfinished - (run.workflows.never if run.workflows else 0):
-            terminal.warn(f"{compared.name}: {counted(queued, 'job')} still queued")
+        if run.still_queued:
+            terminal.warn(f"{compared.name}: {counted(run.still_queued, 'job')} still queued")
 
 
 def _of_placement(run: Measures) -> Iterator[str]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from datetime import date
 from decimal import Decimal
 from pathlib import Path
+from random import Random
 
 import pytest
 from simulating import jobs_of
@@ -17,7 +19,7 @@ from hcloud.planning.strategies.own_fleet import PlannedFleet
 from hcloud.readers.configuration.config import load_config
 from hcloud.readers.prices.shipped.bundled import load_bundled
 from hcloud.store.plan_file import load_plan
-from hcloud.usecases.deciding.own_fleet import on_whole_servers, short_of
+from hcloud.usecases.deciding.own_fleet import IN_PARTS, on_whole_servers, open_planned, short_of
 from hcloud.views.deciding.operation import fleet_line, simulated_lines
 
 NOW = ("--now", "2026-11-20T12:00:00Z")
@@ -59,12 +61,33 @@ def test_all_on_demand_is_what_a_plan_without_a_reserve_costs_run_alike(plan: Pl
     assert (rented.strategy, rented.monthly) == (found.strategy, found.all_on_demand)
 
 
+def test_a_plan_is_simulated_in_its_own_system_and_sizes(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without the plan's configuration Windows had no price, and servers of 32 vCPUs were run as two of 16."""
+    there = made.parent
+    market = "markets: [{provider: aws, families: [m5], vcpus: 32, os: windows}]"
+    (there / "windows.yaml").write_text(f"workload: {{path: trace.csv}}\n{market}\n", encoding="utf-8")
+    assert run(["plan", "--file", str(there / "windows.yaml"), "--out", str(there / "windows.json"), *NOW]) == 0
+    found = load_plan(there / "windows.json").prediction
+    assert found is not None
+    assert found.monthly is not None
+    capsys.readouterr()
+    opened = open_planned(there / "windows.json", load_config(None), date(2026, 11, 20)).fleet
+    assert opened.on_demand.instance_type == "m5.8xlarge"
+    assert run(["simulate", str(there / "windows.json"), *NOW, "--json"]) == 0
+    [hourly] = re.findall(r'"cost_per_ideal_hour": "?([0-9.]+)', capsys.readouterr().out)
+    assert float(hourly) * 730 == pytest.approx(float(found.monthly), rel=1e-4)
+
+
 def test_the_simulated_line_says_what_it_leaves_out_and_how_long_it_is(plan: Plan) -> None:
     owned = tuple(replace(line, address=f"{OWNED}{line.address}") for line in plan.mix)
     beside = replace(plan, mix=owned, horizon_hours=24)
     assert "one seed, over the whole window)" in next(fleet_line(beside))
     assert "(all on demand without what is owned $" in next(simulated_lines(beside))
     assert "whole window" not in next(fleet_line(plan))
+    assert plan.prediction is not None
+    assert "smaller machines" not in next(fleet_line(plan))
+    parts = replace(plan, prediction=replace(plan.prediction, reserved={"m5.large": 4}))
+    assert "(4 x m5.large reserved, the same vCPUs in smaller machines, one seed" in next(fleet_line(parts))
 
 
 def test_a_batch_job_that_may_be_split_runs_in_parts_on_the_reserve(
@@ -143,6 +166,23 @@ def test_of_two_years_the_one_that_is_planned_for_is_simulated(
     assert "dollars and use are of the window: 364d" in capsys.readouterr().out
 
 
+def test_a_run_that_leaves_jobs_in_the_queue_tells_no_bill(tmp_path: Path) -> None:
+    """Of jobs larger than any reserved server some queued for it for ever: the bill of the others was told as the
+    plan's."""
+    trace, out = tmp_path / "trace.csv", tmp_path / "plan.json"
+    drawn = Random(3)
+    rows = "".join(
+        f"s{n},{n * 900 + drawn.randrange(300)},60,{drawn.choice([2, 4, 8])},16,batch\n" for n in range(1344)
+    )
+    trace.write_text(f"id,submit,duration,cores,memory,kind\na,0,1209600,2,8,service\n{rows}", encoding="utf-8")
+    words = ("--provider", "aws", "--family", "m5a", "--family", "c5a")
+    assert run(["plan", str(trace), *words, "--out", str(out), *NOW]) == 0
+    found = load_plan(out).prediction
+    assert found is not None
+    assert (found.monthly, found.kept_qos) == (None, None)
+    assert re.fullmatch(r"\d+ jobs would queue for its reserve for ever", found.why_not)
+
+
 @pytest.mark.parametrize(("cores", "size", "servers"), [(4, "m5.4xlarge", 14), (32, "m5.8xlarge", 7)])
 def test_machines_larger_than_any_job_needs_are_simulated_as_several(cores: int, size: str, servers: int) -> None:
     """With a reserve of 64 vCPUs each small job that was moved rented as many: $9,400 for $5,800."""
@@ -161,6 +201,7 @@ def test_machines_larger_than_any_job_needs_are_simulated_as_several(cores: int,
     found = on_whole_servers(fleet, jobs, book, config)
     assert found.reserved == {size: servers, "m5.large": 2}
     assert found.on_demand.instance_type == size
+    assert found.notes == (IN_PARTS,), "its machines are not those of the plan, which is said"
     nothing = PlannedFleet(rented, None, 0, "HC")
     assert on_whole_servers(nothing, jobs, book, config).on_demand.instance_type == size
     asked = config.model_copy(update={"markets": (config.markets[0].model_copy(update={"vcpus": 64}),)})
