@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 from hcloud.control.pieces import is_piece
 from hcloud.control.searching.search import reserved_for
 from hcloud.control.searching.together import choose_servers, forget_choice
+from hcloud.control.servers.buckets import reserve_holds
 from hcloud.control.state import TO_RENT, TO_RESERVE, Control, Job
 from hcloud.control.waits.queue import cause_of, is_behind, promise, promise_nothing, wait_of
 from hcloud.policy.codes import AS_BEFORE, LARGE, ON_DEMAND, QUEUE, RESERVED
@@ -25,7 +28,8 @@ def look(c: Control, number: int, now: float) -> Situation:
     c.desk.searches, c.desk.looks = searches, looks
     offered = _offered(c, job.kind, now) if job.kind >= 0 else 0
     cause, pace = cause_of(c, job, room)
-    return _situation(c, job, room, offered, wait_of(c, cause, pace, 0.0))
+    wait = wait_of(c, cause, pace, 0.0) if reserve_holds(c, job) else math.inf
+    return _situation(c, job, room, offered, wait)
 
 
 def map_job(c: Control, number: int, now: float, avoid: int) -> tuple[int, tuple[int, int, float]]:
@@ -40,7 +44,7 @@ def map_job(c: Control, number: int, now: float, avoid: int) -> tuple[int, tuple
         offered = _offered(c, job.kind, now)
         c.desk.cold_starts += 1 if c.windows[job.kind].length == 0 else 0
         if offered <= leading(job.high) and (room == 0 or utilisation(c) >= rules.hard):
-            wait = promise(c, job, room)
+            wait = promise(c, job, room) if reserve_holds(c, job) else math.inf
     verdict = choose(rules, _situation(c, job, room, offered, wait))
     if len(c.bound) > 0:
         is_noisy = dynamic and offered <= leading(job.high)

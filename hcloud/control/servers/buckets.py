@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 
 from hcloud.control.pieces import pieces_of
-from hcloud.control.state import OWN, UP, Control, Job, Server
+from hcloud.control.state import OWN, UP, Control, Job, RentableKind, Server
 from hcloud.policy.codes import SCALE
 from hcloud.policy.placing.colocation import contention
 from hcloud.policy.placing.placement import RESOURCES
@@ -75,11 +75,12 @@ def discount(c: Control, server: Server) -> None:
 
 def count_server(c: Control, number: int) -> None:
     """Count a reserved server that is new. With a type more each has fewer bands, and all are counted anew."""
+    kind = c.kinds[c.servers[number].kind]
+    is_first = kind.reserved == 0
+    kind.reserved = 1
     if c.rules.buckets == 0:
         return
-    kind = c.kinds[c.servers[number].kind]
-    if kind.reserved == 0:
-        kind.reserved = 1
+    if is_first:
         c.desk.platforms += 1
         for at in range(c.desk.listed[OWN]):
             recount(c, c.rosters[at].server[OWN], False)
@@ -178,20 +179,26 @@ def _keep_sorted(c: Control, length: int, gap: float) -> None:
     c.releases[at].gap = gap
 
 
+def _holds(kind: RentableKind, job: Job) -> bool:
+    return bool(kind.reserved == 1 and job.ask <= kind.cores and job.memory <= kind.memory)
+
+
 def _fastest(c: Control, job: Job) -> int:
     """The speed for a job of the fastest reserved type that holds it; -1 where none does."""
     fastest = -1
     for at in range(len(c.kinds)):
-        kind = c.kinds[at]
-        if kind.reserved and job.ask <= kind.cores and job.memory <= kind.memory:
+        if _holds(c.kinds[at], job):
             fastest = max(fastest, c.speeds[job.platform, at])
     return int(fastest)
 
 
+def reserve_holds(c: Control, job: Job) -> bool:
+    """Whether a reserved server could hold a job at all: one that none can would wait for the reserve for ever."""
+    return _fastest(c, job) > 0
+
+
 def _suits(c: Control, job: Job, at: int, fastest: int) -> bool:
-    kind = c.kinds[at]
-    holds = kind.reserved == 1 and job.ask <= kind.cores and job.memory <= kind.memory
-    return bool(holds and c.speeds[job.platform, at] >= fastest * (1.0 - c.rules.bucket_slack))
+    return bool(_holds(c.kinds[at], job) and c.speeds[job.platform, at] >= fastest * (1.0 - c.rules.bucket_slack))
 
 
 def _lowest_band(c: Control, job: Job) -> int:

@@ -7,6 +7,7 @@ import math
 
 from hcloud.control.pieces import pieces_of
 from hcloud.control.searching.search import bears_in, could_take, reserved_for
+from hcloud.control.servers.buckets import reserve_holds
 from hcloud.control.state import FREED, Control, Job
 from hcloud.control.waits.lines import begin_wait, find_ahead, join_own, leave_line
 from hcloud.control.waits.tenants import tenants_in_the_way
@@ -226,9 +227,11 @@ def _judge(c: Control, job: Job, waited: float) -> None:
 
 
 def follow(c: Control, number: int, now: float) -> None:
-    """A job that is not to wait any longer goes elsewhere, and is followed until the reserve could take it. Where too
-    many are, it is known of it only that it would have waited longer than it did."""
+    """A job that is not to wait any longer goes elsewhere, and is followed until the reserve could take it, if it ever
+    could. Where too many are, it is known of it only that it would have waited longer than it did."""
     job, desk = c.jobs[number], c.desk
+    if not reserve_holds(c, job):
+        return
     if desk.followed == len(c.followed):
         _count(c, job, now)
         return

@@ -18,6 +18,7 @@ from hcloud.model.plans.plan import OWNED, Plan, Prediction
 from hcloud.planning.strategies.own_fleet import PlannedFleet
 from hcloud.readers.configuration.config import load_config
 from hcloud.readers.prices.shipped.bundled import load_bundled
+from hcloud.sim.outcomes.measure import Measures
 from hcloud.store.plan_file import load_plan
 from hcloud.usecases.deciding.own_fleet import IN_PARTS, on_whole_servers, open_planned, short_of
 from hcloud.views.deciding.operation import fleet_line, simulated_lines
@@ -166,9 +167,11 @@ def test_of_two_years_the_one_that_is_planned_for_is_simulated(
     assert "dollars and use are of the window: 364d" in capsys.readouterr().out
 
 
-def test_a_run_that_leaves_jobs_in_the_queue_tells_no_bill(tmp_path: Path) -> None:
-    """Of jobs larger than any reserved server some queued for it for ever: the bill of the others was told as the
-    plan's."""
+def test_a_job_that_no_reserved_server_holds_does_not_wait_for_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One in eight queued for ever, and the bill of the others was told as the plan's; what still leaves some in the
+    queue tells none."""
     trace, out = tmp_path / "trace.csv", tmp_path / "plan.json"
     drawn = Random(3)
     rows = "".join(
@@ -176,11 +179,15 @@ def test_a_run_that_leaves_jobs_in_the_queue_tells_no_bill(tmp_path: Path) -> No
     )
     trace.write_text(f"id,submit,duration,cores,memory,kind\na,0,1209600,2,8,service\n{rows}", encoding="utf-8")
     words = ("--provider", "aws", "--family", "m5a", "--family", "c5a")
-    assert run(["plan", str(trace), *words, "--out", str(out), *NOW]) == 0
-    found = load_plan(out).prediction
-    assert found is not None
-    assert (found.monthly, found.kept_qos) == (None, None)
-    assert re.fullmatch(r"\d+ jobs would queue for its reserve for ever", found.why_not)
+    for left in (None, 3):
+        if left is not None:
+            monkeypatch.setattr(Measures, "still_queued", left)
+        assert run(["plan", str(trace), *words, "--out", str(out), *NOW]) == 0
+        found = load_plan(out).prediction
+        assert found is not None
+        assert max(found.reserved) == "m5a.large", "smaller than most jobs"
+        assert (found.monthly is None) == bool(left)
+        assert found.why_not == ("3 jobs would queue for its reserve for ever" if left else "")
 
 
 @pytest.mark.parametrize(("cores", "size", "servers"), [(4, "m5.4xlarge", 14), (32, "m5.8xlarge", 7)])

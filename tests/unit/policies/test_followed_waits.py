@@ -53,6 +53,21 @@ def test_a_job_that_went_elsewhere_is_followed_until_the_reserve_could_take_it()
     assert control.waits[control.jobs[2].cause].all_waited == pytest.approx(8.0 * control.jobs[2].pace)
 
 
+@pytest.mark.parametrize(("ask", "memory", "waits"), [(16_000, 60_000, True), (17_000, 1, False), (1, 60_001, False)])
+def test_a_job_that_no_reserved_server_could_hold_neither_waits_for_one_nor_is_followed(
+    ask: int, memory: int, waits: bool
+) -> None:
+    """It queued for ever where the wait that others have is short, and whoever came behind it, too."""
+    hopeful = compose(load_strategy("HF"), 0)._replace(assumes_waits=1, wait_quantile=0.01)
+    control = full_reserve(start=1000.0)._replace(rules=record(hopeful))
+    queued, followed = control.desk.queued, control.desk.followed
+    job = control.jobs[3]
+    job.ask, job.memory, job.high = ask, memory, 10**10 - 1
+    arrive(control, 3, 3.0)
+    assert (control.desk.queued - queued, job.server < 0) == (waits, waits)
+    assert control.desk.followed == followed
+
+
 def test_waits_are_known_and_promised_where_instances_start_at_once() -> None:
     control = full_reserve(start=0.0)
     cause = control.jobs[2].cause
