@@ -116,17 +116,14 @@ def short_of(plan: Plan, found: Prediction, qos: float) -> Iterator[str]:
             f" for {qos:.0%}{_shared(plan, found.cloud)}. 'hcloud plan --strategy auto' looks for a fleet that reaches"
             " it"
         )
-    if found.monthly is None or found.monthly <= plan.now.monthly or fleet_of(plan).dearer:
+    other = found.all_on_demand
+    if other is None or found.monthly is None or found.monthly < other or fleet_of(plan).dearer:
         return
-    cost, other = f"costs {format_money(found.monthly)} a month with starts and idle instances", found.all_on_demand
-    if other is None:
-        arithmetic = format_money(plan.now.monthly)
-        yield f"simulated, this fleet {cost}; {plan.unbought} is {arithmetic} by arithmetic, which counts neither"
-    elif found.monthly >= other:
-        yield (
-            f"this plan does not pay: simulated, it {cost}, and all on demand, run alike, {format_money(other)};"
-            " 'hcloud plan --strategy auto' looks for a fleet that does"
-        )
+    yield (
+        f"this plan does not pay: simulated, it costs {format_money(found.monthly)} a month with starts and idle"
+        f" instances, and all on demand, run alike, {format_money(other)}; 'hcloud plan --strategy auto' looks for a"
+        " fleet that does"
+    )
 
 
 def _shared(plan: Plan, cloud: str) -> str:
