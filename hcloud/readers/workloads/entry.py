@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -14,11 +15,12 @@ from hcloud.readers.workloads.commands import with_options, with_the_rest
 from hcloud.readers.workloads.folder import read_folder
 from hcloud.readers.workloads.formats import FORMATS, IN_A_ZONE
 from hcloud.readers.workloads.formats.jobs.json_text import json_as_text
+from hcloud.readers.workloads.meanings import called_columns
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.recognise import PARQUET, format_of
 from hcloud.readers.workloads.source import TraceFile, only_member, open_source, spooled
 from hcloud.readers.workloads.tables.delimited import Progress
-from hcloud.readers.workloads.tables.parquet_text import parquet_as_text
+from hcloud.readers.workloads.tables.parquet_text import Needed, parquet_as_text
 
 DEFAULTS = WorkloadOptions()
 OPEN_END = "the last line has no end: read as it is, and cut short perhaps"
@@ -66,7 +68,7 @@ def check_zone(name: str, options: WorkloadOptions) -> None:
 def _read(source: TraceFile, fmt: str, options: WorkloadOptions, progress: Progress | None = None) -> Workload:
     name = format_of(source, options) if fmt == "auto" else fmt
     check_zone(name, options)
-    with as_table(source, name) as text:
+    with as_table(source, name, _needed(options) if name.startswith("jobs-") else None) as text:
         workload: Workload = module_of(name).read(text, options, progress)
     provenance = workload.provenance
     if text is not source:
@@ -81,9 +83,26 @@ def module_of(name: str) -> ModuleType:
     return importlib.import_module(f"hcloud.readers.workloads.formats.{FORMATS[name].module}")
 
 
-def as_table(source: TraceFile, name: str) -> AbstractContextManager[TraceFile]:
-    """A file of a format as text, for as long as it is needed, where its table is JSON or Parquet; any other itself."""
+def _needed(options: WorkloadOptions) -> Needed | None:
+    """Which columns of a table of jobs are read: all of one that lacks some, whose cells a hint is made of."""
+    from hcloud.readers.workloads.formats.jobs.job_schema import job_schema
+
+    called = called_columns(options.columns)
+    if not called and options.extra_columns == "refuse":
+        return None
+
+    def among(names: Sequence[str]) -> Collection[str]:
+        known = {called.get(column.name, column.name): column for column in job_schema(names, called, options)}
+        is_whole = len({*names}) == len(names) and all(name in names for name in known if known[name].required)
+        return known if is_whole else names
+
+    return among
+
+
+def as_table(source: TraceFile, name: str, needed: Needed | None = None) -> AbstractContextManager[TraceFile]:
+    """A file of a format as text, for as long as it is needed, where its table is JSON or Parquet; any other itself. Of
+    Parquet only the cells of columns that are ``needed``."""
     if name == "jobs-csv" and source.head.lstrip().startswith((b"{", b"[")):
         return json_as_text(source)
     is_table = source.head.startswith(PARQUET) and name != "bitbrains"
-    return parquet_as_text(source) if is_table else nullcontext(source)
+    return parquet_as_text(source, needed=needed) if is_table else nullcontext(source)

@@ -19,7 +19,7 @@ from hcloud.readers.workloads import limits
 from hcloud.readers.workloads.entry import OPEN_END, read_workload
 from hcloud.readers.workloads.formats.jobs import own_csv
 from hcloud.readers.workloads.options import WorkloadOptions, with_keys
-from hcloud.readers.workloads.source import CheckedReader, open_source
+from hcloud.readers.workloads.source import CheckedReader, TraceFile, open_source
 
 HEADER = "id,submit,duration,cores,memory,kind,app,qos,gpus\n"
 GOOD = "a,0,10,1,2,batch,x,q,0\n"
@@ -346,6 +346,36 @@ def test_parquet_is_checked_alike(tmp_path: Path, columns: dict[str, list[object
     path = tmp_path / "w.parquet"
     parquet.write_table(pa.table(columns), path)
     assert complaint in str(refusal(path))
+
+
+def test_columns_of_parquet_that_are_not_read_are_not_written_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A megabyte of Parquet with a long label a row became half a gigabyte of text."""
+    path = tmp_path / "jobs.parquet"
+    jobs = {"began": [0.0, 5.0], "took": [60.0, 30.0], "cores": [2, 4], "kind": ["batch", "service"]}
+    labels = pa.array(["\N{SNOWMAN}" * 999] * 2).dictionary_encode()
+    parquet.write_table(pa.table({**jobs, "note": labels, "stray": [{"a": 1}] * 2}), path)
+    sizes: list[int] = []
+
+    def weighed(place: Path, name: str) -> TraceFile:
+        sizes.append(place.stat().st_size)
+        return open_source(place, name)
+
+    monkeypatch.setattr("hcloud.readers.workloads.tables.parquet_text.open_source", weighed)
+    ours = ["submit", "duration", "cores", "kind", "note", "x"]
+    for options in (WorkloadOptions(columns="submit=began,duration=took"), WorkloadOptions(extra_columns="ignore")):
+        if not options.columns:
+            parquet.write_table(parquet.read_table(path).rename_columns(ours), path)
+        read = read_workload(path, "jobs-parquet", options)
+        assert isinstance(read, Jobs)
+        assert (read.duration.tolist(), read.cores.tolist(), read.kind.tolist()) == ([60, 30], [2, 4], [0, 1])
+    assert max(sizes) < 200
+    times = pa.array([1_700_000_000 * 10**6] * 2, pa.timestamp("us", "UTC"))
+    parquet.write_table(pa.table({"began": times, "duration": [60, 30], "cores": [2, 4]}), path)
+    with pytest.raises(InputError) as caught:  # the hint is made of the cells of all columns
+        read_workload(path, "jobs-parquet", WorkloadOptions(extra_columns="ignore"))
+    assert "submit=began" in caught.value.hint
 
 
 def test_parquet_types(tmp_path: Path) -> None:

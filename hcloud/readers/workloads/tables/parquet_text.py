@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice
@@ -18,6 +18,8 @@ from hcloud.temporary import FULL, temporary_folder
 
 _WIDEST_GROUP = 1 << 30
 """Bytes a row group may expand to: readers hold one at a time."""
+Needed = Callable[[Sequence[str]], Collection[str]]
+"""Which of the columns that a table has are read."""
 _UTC = ("UTC", "Z", "+00:00", "Etc/UTC")
 
 
@@ -33,29 +35,33 @@ def opened(source: TraceFile) -> Iterator[parquet.ParquetFile]:
 
 
 @contextmanager
-def parquet_as_text(source: TraceFile, rows: int | None = None) -> Iterator[TraceFile]:
-    """The table, or its first rows, as CSV for as long as it is needed, named as the file."""
+def parquet_as_text(source: TraceFile, rows: int | None = None, needed: Needed | None = None) -> Iterator[TraceFile]:
+    """The table, or its first rows, as CSV for as long as it is needed, named as the file; columns that are not
+    ``needed`` have no cells there: they may be as large as all others together."""
     with temporary_folder() as folder:
         path = folder / "table.csv"
         with opened(source) as file:
             stored, most = file.schema_arrow, rows or 65_536
-            kinds = pa.schema([pa.field(field.name, _kind(field.type)) for field in stored])
+            used = stored.names if needed is None else [name for name in stored.names if name in needed(stored.names)]
+            kinds = pa.schema([(f.name, _kind(f.type) if f.name in used else pa.string()) for f in stored])
             with (
                 writing(folder.parent, FULL),
                 csv.CSVWriter(path, kinds, write_options=csv.WriteOptions(batch_size=most)) as out,
             ):
-                for batch in islice(_batches(source, file, most), 1 if rows else None):
-                    out.write_batch(pa.record_batch([_cells(column) for column in batch.columns], stored.names))
+                for batch in islice(_batches(source, file, most, used), 1 if rows else None):
+                    cells, none = map(_cells, batch.columns), pa.nulls(len(batch), pa.string())
+                    columns = [next(cells) if name in used else none for name in stored.names]
+                    out.write_batch(pa.record_batch(columns, stored.names))
         timed = frozenset(field.name for field in stored if pa.types.is_duration(field.type))
         text = open_source(path, source.name)
         with told_of("row", "its columns"):
             yield replace(text, command=source.command, of_machine=source.of_machine, in_seconds=timed)
 
 
-def _batches(source: TraceFile, file: parquet.ParquetFile, most: int) -> Iterator[pa.RecordBatch]:
-    """The rows of the file; damage is told before who writes them takes it for an error of the disk."""
+def _batches(source: TraceFile, file: parquet.ParquetFile, most: int, names: list[str]) -> Iterator[pa.RecordBatch]:
+    """The rows of the file, in those columns; damage is told before it is taken for an error of the disk they go to."""
     with parquet_errors(source.name):
-        yield from file.iter_batches(most, use_threads=False)
+        yield from file.iter_batches(most, columns=names, use_threads=False)
 
 
 def _kind(stored: pa.DataType) -> pa.DataType:
