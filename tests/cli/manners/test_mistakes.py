@@ -500,7 +500,7 @@ def test_a_stale_plan_says_what_moved_and_what_to_do(told: Told) -> None:
     code, _, said = told("apply plan.json -y")
     assert code == 4
     assert "the plan is stale: the state was written since" in said
-    assert "--resume finishes a plan that was begun; else plan again" in said
+    assert "it was applied, and nothing is left to be done" in said
 
 
 def test_a_plan_begins_one_state_only(told: Told) -> None:
@@ -629,7 +629,7 @@ def test_a_refusal_says_what_may_be_written_instead(line: str, hint: str, told: 
 
 def test_a_plan_for_no_cloud_is_refused_with_its_own_cloud_and_file(told: Told) -> None:
     told("plan trace.csv --provider gcp --family e2 --out plan.json")
-    code, _, said = told("apply plan.json --cloud fake")
+    code, _, said = told("apply plan.json")
     assert (code, "hint: plan it again with --cloud gcp --out plan.json; --cloud fake rehearses" in said) == (1, True)
 
 
