@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import sys
+from contextlib import contextmanager
+from threading import Timer
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from hcloud.views.console import Terminal
     from hcloud.views.page.drawn import Drawn
+
+_COMPILED_ONCE = "the simulator is compiled in the background, once; until then it runs more slowly"
+_SOON = 4.0  # ours: seconds after which somebody wonders what takes so long
 
 
 def tell_first_use(terminal: Terminal, jobs: int | None = None) -> None:
@@ -18,7 +24,25 @@ def tell_first_use(terminal: Terminal, jobs: int | None = None) -> None:
     from hcloud.sim.machine_code.compiled import PLAIN_JOBS, is_first_use
 
     if (jobs is None or jobs > PLAIN_JOBS) and is_first_use():
-        terminal.note("the simulator is compiled in the background, once; until then it runs more slowly")
+        terminal.note(_COMPILED_ONCE)
+
+
+@contextmanager
+def first_use_told(terminal: Terminal) -> Iterator[None]:
+    """Say it soon after work has begun that waits for it: nobody knows before how many jobs there are."""
+
+    def tell() -> None:
+        compiled = sys.modules.get("hcloud.sim.machine_code.compiled")
+        if compiled is not None and compiled.is_being_compiled():
+            terminal.note(_COMPILED_ONCE)
+
+    timer = Timer(_SOON, tell)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def draw(picture: Path | None, terminal: Terminal, make: Callable[[], Drawn], title: str = "") -> None:

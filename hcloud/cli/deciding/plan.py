@@ -26,7 +26,7 @@ from hcloud.cli.flags import (
 )
 from hcloud.cli.groups import PagePrinted, Verb
 from hcloud.cli.main import session
-from hcloud.cli.options import draw, tell_first_use
+from hcloud.cli.options import draw, first_use_told
 from hcloud.errors import DeniedByGuardError, UsageError
 from hcloud.usecases.asked import provider_named, refuse_beside_bill, refuse_unsimulated
 from hcloud.usecases.harvesting.asked import HarvestAsked
@@ -151,9 +151,7 @@ def plan(
         if detailed_exitcode and every.purchases:
             raise typer.Exit(CHANGES)
         return
-    if loaded.config.operation.strategy is not None or util is not None:
-        tell_first_use(terminal)
-    with terminal.progress("planning", 1.0) as advance:
+    with first_use_told(terminal), terminal.progress("planning", 1.0) as advance:
         made, changes, parts = interruptible(
             lambda: _planned(loaded, (cloud, state), at, (advance, terminal.note), asked.idle)
         )

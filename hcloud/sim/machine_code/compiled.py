@@ -214,6 +214,11 @@ def is_made() -> bool:
     return _makers[-1].poll() is not None and not _is_killed()
 
 
+def is_being_compiled() -> bool:
+    """Whether another process is at it for this one."""
+    return bool(_makers) and _makers[-1].poll() is None
+
+
 def _is_killed() -> bool:
     """Whether who compiles was killed, and another is to do it."""
     return (_makers[-1].poll() or 0) < 0 and len(_makers) < _MOST_MAKERS

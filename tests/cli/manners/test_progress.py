@@ -8,8 +8,11 @@ import pty
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
+from threading import Timer
+from types import SimpleNamespace
 
 import pytest
 from rich.console import Console
@@ -17,8 +20,10 @@ from waiting import until
 
 from hcloud import __main__ as command
 from hcloud.cli import acting as live
+from hcloud.cli import options
 from hcloud.live.patience import Patience, RetryLimits
 from hcloud.live.site import ProgressStep
+from hcloud.sim.machine_code import compiled
 from hcloud.views.console import Terminal
 
 pytestmark = pytest.mark.usefixtures("quick_starts")
@@ -31,6 +36,20 @@ def terminal(*, is_terminal: bool, quiet: bool = False) -> tuple[Terminal, io.St
     said = io.StringIO()
     err = Console(file=said, force_terminal=is_terminal, width=80, color_system=None)
     return Terminal(Console(file=io.StringIO()), err, quiet), said
+
+
+@pytest.mark.parametrize(("ended", "told"), [(None, True), (0, False), ("never begun", False)])
+def test_who_waits_for_the_simulator_to_be_compiled_is_told(
+    ended: int | str | None, told: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A first plan of a hundred thousand jobs stood at 70 % for half a minute, without a word."""
+    makers = [] if ended == "never begun" else [SimpleNamespace(poll=lambda: ended)]
+    monkeypatch.setattr(compiled, "_makers", makers)
+    monkeypatch.setattr(options, "_SOON", 0.0)
+    shown, said = terminal(is_terminal=False)
+    with options.first_use_told(shown) as _:
+        until(lambda: not any(isinstance(one, Timer) for one in threading.enumerate()))
+    assert ("compiled in the background, once" in said.getvalue()) == told
 
 
 @pytest.mark.parametrize(
