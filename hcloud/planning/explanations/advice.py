@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from decimal import Decimal
@@ -28,13 +28,16 @@ WIDE = 0.10  # ours: a gap to the lower bound that is worth a word
 LEAST = Decimal("0.01")  # ours: a way that saves less than this share of the plan is not named
 
 
-def advice(decision: FleetDecision, book: PriceBook, demand: Demand, given: Given) -> tuple[str, ...]:
-    """What would close a wide gap to the lower bound, the most first, each planned for and counted; one sentence where
-    nothing would; none where the gap is not wide. What splitting jobs would save is a reason of its own."""
+def advice(
+    decision: FleetDecision, book: PriceBook, demand: Demand, given: Given, more: Iterable[tuple[Decimal, str]] = ()
+) -> tuple[str, ...]:
+    """What would close a wide gap to the lower bound, the most first, each planned for and counted, with ``more`` that
+    is known of the workload; one sentence where nothing would; none where the gap is not wide. What splitting jobs
+    would save is a reason of its own."""
     cost = decision.machines.cost
     if not cost or float(cost) <= decision.lower_bound * (1 + WIDE):
         return ()
-    found = sorted(_ways(decision, (book, demand, given)))
+    found = sorted([*_ways(decision, (book, demand, given)), *more])
     named = [(total, words) for total, words in found if total < cost * (1 - LEAST)]
     if (
         named

@@ -39,7 +39,7 @@ from hcloud.usecases.deciding.fallen import since_it_fell
 from hcloud.usecases.deciding.idle_plan import FindIdle, PlanQuestion, decide_with_idle_hours
 from hcloud.usecases.deciding.known_of_jobs import leanest_of, required_of, running_of, speeds_of
 from hcloud.usecases.deciding.plan_notes import PlanNoteInputs, assumptions, warnings
-from hcloud.usecases.deciding.planned_apart import PlannedTogether, planned_apart, unpriced
+from hcloud.usecases.deciding.planned_apart import PlannedTogether, by_memory, planned_apart, unpriced
 from hcloud.usecases.deciding.servers import on_larger, on_servers, server_size, whole_jobs
 from hcloud.usecases.progress import Progress, part_of, unheard
 from hcloud.usecases.workloads.sources import check_regions, open_prices
@@ -192,7 +192,8 @@ def _advised(basis: PlanBasis, decision: FleetDecision, given: Given, *, simulat
     """What is said beside why a plan is as it is; what compares dollars by arithmetic where nothing was simulated."""
     if not simulated:
         yield from larger_jobs(basis.workload, decision)
-        yield from advice(decision, basis.book, basis.demand, given)
+        whole = PlannedTogether(basis.workload, basis.demand, decision, given.required)
+        yield from advice(decision, basis.book, basis.demand, given, by_memory(whole, basis.book))
     is_stated = len(basis.owned) == len(basis.loaded.config.owned)  # a bill's own have its prices, and no key to change
     if is_stated and given.holdings is None:
         idle = "the plan has idle hours" if given.idle is not None else ""

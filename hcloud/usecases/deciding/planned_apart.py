@@ -10,12 +10,15 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from itertools import chain, repeat
 
+import numpy as np
+
 from hcloud.catalog.book import PriceBook
 from hcloud.errors import EvidenceError
 from hcloud.model.catalog import InstanceType
 from hcloud.model.workload import DATES_FROM, Demand, Jobs, Window
 from hcloud.planning.decide import FleetDecision, Given, decide
 from hcloud.planning.explanations.advice import LEAST
+from hcloud.planning.fleets.options import region_of
 from hcloud.planning.fleets.owned import Owned
 from hcloud.planning.fleets.required import RequiredMachine, said_of, some_require_nothing, unmet_by
 from hcloud.planning.forecasting.window import demand_within
@@ -24,6 +27,7 @@ from hcloud.readers.workloads.requiring import ANYTHING, NOTHING, requiring
 from hcloud.units import HOURS_PER_MONTH, format_money
 from hcloud.usecases.deciding.known_of_jobs import leanest_of, required_of, running_of, speeds_of
 
+_SAME = 0.01  # GiB per vCPU by which types of one shape may differ
 MOST_PARTS = 4  # ours: of more requirements than this the jobs are planned together
 
 
@@ -102,6 +106,24 @@ def _advised(whole: PlannedTogether, said: str, parts: Sequence[str], saved: str
     let = "lets the others run on any type" if NOTHING in parts else "lets each run on any type that it may"
     how = " by arithmetic" if saved and whole.by_arithmetic else ""
     return PlannedApart(f"{said}: {again}, {let}{saved}{how}", () if whole.decision.owned else flags)
+
+
+def by_memory(whole: PlannedTogether, book: PriceBook) -> Iterator[tuple[Decimal, str]]:
+    """What plans of the jobs with much memory for their vCPUs, and of all others, cost together at the least, and the
+    words for that: a fleet of several families is sized by sums, and need not hold each of them."""
+    jobs, decision = whole.workload, whole.decision
+    if not isinstance(jobs, Jobs) or len(decision.types) > 1 or decision.owned or whole.required:
+        return
+    useful, _ = decision.compared.relaxed[region_of(decision.compared.evaluations[0].candidate)]
+    found = []
+    for most in sorted({c.shape.memory_gib / c.shape.vcpus for c in useful}):
+        above = jobs.memory > jobs.cores * (float(most) + _SAME)
+        costs = [_cost_of_part(jobs.at(np.flatnonzero(of)), (), whole, book) for of in (above, ~above) if of.any()]
+        if len(costs) > 1 and None not in costs:
+            found.append((sum((cost for cost in costs if cost is not None), Decimal(0)), most))
+    if found:
+        cost, most = min(found)
+        yield cost, f"planning jobs of more than {most:.3g} GiB per vCPU from a file of their own"
 
 
 def window_text(window: Window) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from decimal import Decimal
@@ -193,3 +194,25 @@ def test_the_window_of_the_commands_is_that_of_the_plan_to_the_bit(start: float,
     assert written.startswith(f"{text}..")
     asked = parse_window(written)
     assert (asked.start, asked.end) == (window.start, window.end)
+
+
+def test_jobs_with_much_memory_are_advised_to_be_planned_apart_where_that_saves(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was said that no other families would bring the plan nearer to its bound, and two plans cost a sixth less."""
+    monkeypatch.chdir(tmp_path)
+    lean = [f"k{day}-{n},{day * 86_400},86400,4,16" for day in range(14) for n in range(12)]
+    rich = [f"x{day}-{n},{day * 86_400 + 28_800},21600,8,64" for day in range(14) for n in range(6)]
+    costs = {}
+    for name, rows in (("all", lean + rich), ("lean", lean), ("rich", rich)):
+        Path(f"{name}.csv").write_text("\n".join(["id,submit,duration,cores,memory", *rows]), encoding="utf-8")
+        window = ("--window", "0..1209600", "--family", "m5a", "--family", "r5a")
+        assert run(["plan", f"{name}.csv", *window, *NOW, "--json"]) == 0
+        found = json.loads(capsys.readouterr().out)
+        costs[name] = float(found["after"]["monthly"])
+        told = [one for one in found["reasons"] if "planning jobs of more than 4 GiB per vCPU" in one]
+        assert len(told) == (name == "all")
+        saved = [float(one.partition("$")[2].split()[0]) for one in told] or [0.0]
+        costs["saved"] = max(saved[0], costs.get("saved", 0.0))
+    assert costs["saved"] > 0.1 * costs["all"]
+    assert costs["saved"] == pytest.approx(costs["all"] - costs["lean"] - costs["rich"], abs=1.0)
