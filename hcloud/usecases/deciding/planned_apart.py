@@ -116,7 +116,7 @@ def by_memory(whole: PlannedTogether, book: PriceBook) -> Iterator[tuple[Decimal
         return
     useful, _ = decision.compared.relaxed[region_of(decision.compared.evaluations[0].candidate)]
     found = []
-    for most in sorted({c.shape.memory_gib / c.shape.vcpus for c in useful}):
+    for most in sorted({c.shape.memory_gib / c.shape.vcpus for c in useful}) if len(useful) > 1 else ():
         above = jobs.memory > jobs.cores * (float(most) + _SAME)
         costs = [_cost_of_part(jobs.at(np.flatnonzero(of)), (), whole, book) for of in (above, ~above) if of.any()]
         if len(costs) > 1 and None not in costs:

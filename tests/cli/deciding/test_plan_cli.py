@@ -337,7 +337,7 @@ def test_a_gap_to_families_that_no_job_can_be_spread_over_is_told_as_one(
     """Services of 6 GiB a vCPU: by sums half of the machines have 4 and half 8, but none of them has 6."""
     path = tmp_path / "six.csv"
     rows = [f"2026-01-{d:02d}T00:00:00Z,86400,8,{memory},service" for d in range(1, 29) for _ in range(3)]
-    rows += [f"2026-01-{d:02d}T{h:02d}:00:00Z,1800,4,8,batch" for d in range(1, 29) for h in range(24)]
+    rows += [f"2026-01-{d:02d}T{h:02d}:00:00Z,1800,4,{memory // 2},batch" for d in range(1, 29) for h in range(24)]
     path.write_text("\n".join(["submit,duration,cores,memory,kind", *rows]) + "\n", encoding="utf-8")
     assert run(["plan", str(path), "--region", "us-east-1", "--family", "m5a", "--family", "r5a"]) == 0
     said = " ".join(capsys.readouterr().out.split())
