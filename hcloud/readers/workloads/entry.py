@@ -91,10 +91,10 @@ def _needed(options: WorkloadOptions) -> Needed | None:
     if not called and options.extra_columns == "refuse":
         return None
 
-    def among(names: Sequence[str]) -> Collection[str]:
+    def among(names: Sequence[str]) -> Collection[str] | None:
         known = {called.get(column.name, column.name): column for column in job_schema(names, called, options)}
         is_whole = len({*names}) == len(names) and all(name in names for name in known if known[name].required)
-        return known if is_whole else names
+        return known if is_whole else None
 
     return among
 

@@ -378,6 +378,19 @@ def test_columns_of_parquet_that_are_not_read_are_not_written_out(
     assert "submit=began" in caught.value.hint
 
 
+def test_a_column_of_parquet_is_not_taken_for_a_part_of_another(tmp_path: Path) -> None:
+    """``a.b`` names a column and a part of one: every cell was read a column further left, as with a name that is there
+    twice."""
+    path = tmp_path / "jobs.parquet"
+    table = pa.table({"a": [{"b": 7, "c": 9}] * 2, "a.b": [0.0, 5.0], "duration": [60, 30], "cores": [2, 4]})
+    twice = pa.Table.from_arrays([*table.columns, *table.columns[:1]], [*table.column_names, "a"])
+    for one in (table, table.select(table.column_names[::-1]), twice):
+        parquet.write_table(one, path)
+        read = read_workload(path, "jobs-parquet", WorkloadOptions(columns="submit=a.b"))
+        assert isinstance(read, Jobs)
+        assert (read.submit.tolist(), read.duration.tolist(), read.cores.tolist()) == ([0, 5], [60, 30], [2, 4])
+
+
 def test_parquet_types(tmp_path: Path) -> None:
     path = tmp_path / "w.parquet"
     stamps = pa.array([1_000_000, 2_500_000], pa.timestamp("us"))

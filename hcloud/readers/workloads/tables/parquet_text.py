@@ -18,8 +18,9 @@ from hcloud.temporary import FULL, temporary_folder
 
 _WIDEST_GROUP = 1 << 30
 """Bytes a row group may expand to: readers hold one at a time."""
-Needed = Callable[[Sequence[str]], Collection[str]]
-"""Which of the columns that a table has are read."""
+Needed = Callable[[Sequence[str]], Collection[str] | None]
+"""Which of the columns that a table has are read (None: all)."""
+_NONE = pa.string()
 _UTC = ("UTC", "Z", "+00:00", "Etc/UTC")
 
 
@@ -42,24 +43,27 @@ def parquet_as_text(source: TraceFile, rows: int | None = None, needed: Needed |
         path = folder / "table.csv"
         with opened(source) as file:
             stored, most = file.schema_arrow, rows or 65_536
-            used = stored.names if needed is None else [name for name in stored.names if name in needed(stored.names)]
-            kinds = pa.schema([(f.name, _kind(f.type) if f.name in used else pa.string()) for f in stored])
+            used = needed and needed(stored.names)
+            kinds = pa.schema([(f.name, _kind(f.type) if used is None or f.name in used else _NONE) for f in stored])
             with (
                 writing(folder.parent, FULL),
                 csv.CSVWriter(path, kinds, write_options=csv.WriteOptions(batch_size=most)) as out,
             ):
                 for batch in islice(_batches(source, file, most, used), 1 if rows else None):
-                    cells, none = map(_cells, batch.columns), pa.nulls(len(batch), pa.string())
-                    columns = [next(cells) if name in used else none for name in stored.names]
-                    out.write_batch(pa.record_batch(columns, stored.names))
+                    none = pa.nulls(len(batch), _NONE)
+                    read = batch if used is None else [batch[n] if n in used else none for n in stored.names]
+                    out.write_batch(pa.record_batch([_cells(column) for column in read], stored.names))
         timed = frozenset(field.name for field in stored if pa.types.is_duration(field.type))
         text = open_source(path, source.name)
         with told_of("row", "its columns"):
             yield replace(text, command=source.command, of_machine=source.of_machine, in_seconds=timed)
 
 
-def _batches(source: TraceFile, file: parquet.ParquetFile, most: int, names: list[str]) -> Iterator[pa.RecordBatch]:
-    """The rows of the file, in those columns; damage is told before it is taken for an error of the disk they go to."""
+def _batches(
+    source: TraceFile, file: parquet.ParquetFile, most: int, names: Collection[str] | None
+) -> Iterator[pa.RecordBatch]:
+    """The rows of the file, in those columns (``a.b`` is a part of ``a``, too); damage is told before it is taken for
+    an error of the disk they go to."""
     with parquet_errors(source.name):
         yield from file.iter_batches(most, columns=names, use_threads=False)
 
