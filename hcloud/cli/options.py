@@ -43,6 +43,7 @@ def first_use_told(terminal: Terminal) -> Iterator[None]:
         yield
     finally:
         timer.cancel()
+        timer.join()  # nothing of it goes on beside what the process does next
 
 
 def draw(picture: Path | None, terminal: Terminal, make: Callable[[], Drawn], title: str = "") -> None:

@@ -49,6 +49,11 @@ def test_who_waits_for_the_simulator_to_be_compiled_is_told(
     shown, said = terminal(is_terminal=False)
     with options.first_use_told(shown) as _:
         until(lambda: not any(isinstance(one, Timer) for one in threading.enumerate()))
+    monkeypatch.setattr(options, "_SOON", 3600.0)
+    before = threading.active_count()
+    with options.first_use_told(shown):
+        assert threading.active_count() == before + 1
+    assert threading.active_count() == before, "who forks next has no thread beside it"
     assert ("compiled in the background, once" in said.getvalue()) == told
 
 
