@@ -12,7 +12,7 @@ from hcloud.model.clouds.known import CLOUDS
 if TYPE_CHECKING:
     from hcloud.catalog.book import PriceBook
 
-_SAME_RATIO = Decimal("0.01")  # GiB per vCPU by which types of one shape may differ
+SAME_RATIO = Decimal("0.01")  # GiB per vCPU by which types of one shape may differ
 
 # Categories whose vCPUs do not run at full speed all the time, and why.
 UNSTEADY = {
@@ -38,7 +38,7 @@ def is_of_shape(one: InstanceType, other: InstanceType) -> bool:
     """Whether two types are sizes of one shape: family, processor, and GiB and GPUs per vCPU."""
     same = (one.family, one.arch, one.category) == (other.family, other.arch, other.category)
     same = same and one.gpus * other.vcpus == other.gpus * one.vcpus
-    return same and abs(one.memory_gib / one.vcpus - other.memory_gib / other.vcpus) <= _SAME_RATIO
+    return same and abs(one.memory_gib / one.vcpus - other.memory_gib / other.vcpus) <= SAME_RATIO
 
 
 def guess_provider(name: str) -> Provider | None:

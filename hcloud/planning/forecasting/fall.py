@@ -47,13 +47,17 @@ def fall_of(demand: Demand, below: float, warm_up_seconds: int = 0, missing: flo
 
 def _within_a_week(days: Floats, below: float, missing: float) -> DemandFall | None:
     """Three to six days at the end, each with less than the part ``below`` of the same day a week before, to which so
-    many days of demand are ``missing`` in all. A weekend is no fall, nor is a quiet day or two."""
+    many days of demand are ``missing`` in all. A weekend is no fall, nor is a quiet day or two, nor what was there
+    before: of few large jobs some days need little now and then."""
     if len(days) < DAYS_OF_WEEK + LEAST_DAYS:
         return None
     last, before = days[DAYS_OF_WEEK:][::-1], days[:-DAYS_OF_WEEK][::-1]
     kept = last >= below * before
     fell = int(np.argmax(kept)) if kept.any() else len(kept)
     if not LEAST_DAYS <= fell < DAYS_OF_WEEK or fell - float((last[:fell] / before[:fell]).sum()) < missing:
+        return None
+    runs = np.convolve(days[:-fell], np.ones(fell), "valid") > last[:fell].sum()  # those that need more, oldest first
+    if not runs[int(runs.argmax()) :].all():  # what was low at first had not begun
         return None
     return DemandFall(fell * DAY, float(last[:fell].sum() / before[:fell].sum()), "the same days a week before")
 

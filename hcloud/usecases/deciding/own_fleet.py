@@ -121,8 +121,8 @@ def short_of(plan: Plan, found: Prediction, qos: float) -> Iterator[str]:
         return
     yield (
         f"this plan does not pay: simulated, it costs {format_money(found.monthly)} a month with starts and idle"
-        f" instances, and all on demand, run alike, {format_money(other)}; 'hcloud plan --strategy auto' looks for a"
-        " fleet that does"
+        f" instances, and the same jobs all on demand cost {format_money(other)}; 'hcloud plan --strategy auto' looks"
+        " for a fleet that pays"
     )
 
 

@@ -193,7 +193,8 @@ def _advised(basis: PlanBasis, decision: FleetDecision, given: Given, *, simulat
     if not simulated:
         yield from larger_jobs(basis.workload, decision)
         whole = PlannedTogether(basis.workload, basis.demand, decision, given.required)
-        yield from advice(decision, basis.book, basis.demand, given, by_memory(whole, basis.book))
+        apart = by_memory(whole, basis.book) if given.idle is None else ()
+        yield from advice(decision, basis.book, basis.demand, given, apart)
     is_stated = len(basis.owned) == len(basis.loaded.config.owned)  # a bill's own have its prices, and no key to change
     if is_stated and given.holdings is None:
         idle = "the plan has idle hours" if given.idle is not None else ""

@@ -13,6 +13,7 @@ from itertools import chain, repeat
 import numpy as np
 
 from hcloud.catalog.book import PriceBook
+from hcloud.catalog.shapes import SAME_RATIO
 from hcloud.errors import EvidenceError
 from hcloud.model.catalog import InstanceType
 from hcloud.model.workload import DATES_FROM, Demand, Jobs, Window
@@ -27,7 +28,6 @@ from hcloud.readers.workloads.requiring import ANYTHING, NOTHING, requiring
 from hcloud.units import HOURS_PER_MONTH, format_money
 from hcloud.usecases.deciding.known_of_jobs import leanest_of, required_of, running_of, speeds_of
 
-_SAME = 0.01  # GiB per vCPU by which types of one shape may differ
 MOST_PARTS = 4  # ours: of more requirements than this the jobs are planned together
 
 
@@ -112,18 +112,18 @@ def by_memory(whole: PlannedTogether, book: PriceBook) -> Iterator[tuple[Decimal
     """What plans of the jobs with much memory for their vCPUs, and of all others, cost together at the least, and the
     words for that: a fleet of several families is sized by sums, and need not hold each of them."""
     jobs, decision = whole.workload, whole.decision
-    if not isinstance(jobs, Jobs) or len(decision.types) > 1 or decision.owned or whole.required:
+    if not isinstance(jobs, Jobs) or len(decision.types) > 1 or decision.owned or whole.required or decision.spot.cost:
         return
     useful, _ = decision.compared.relaxed[region_of(decision.compared.evaluations[0].candidate)]
     found = []
     for most in sorted({c.shape.memory_gib / c.shape.vcpus for c in useful}) if len(useful) > 1 else ():
-        above = jobs.memory > jobs.cores * (float(most) + _SAME)
+        above = jobs.memory > jobs.cores * float(most + SAME_RATIO)
         costs = [_cost_of_part(jobs.at(np.flatnonzero(of)), (), whole, book) for of in (above, ~above) if of.any()]
         if len(costs) > 1 and None not in costs:
             found.append((sum((cost for cost in costs if cost is not None), Decimal(0)), most))
     if found:
         cost, most = min(found)
-        yield cost, f"planning jobs of more than {most:.3g} GiB per vCPU from a file of their own"
+        yield cost, f"two plans, one of the jobs with more than {most:.3g} GiB per vCPU and one of all others,"
 
 
 def window_text(window: Window) -> str:

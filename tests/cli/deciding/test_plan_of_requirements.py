@@ -210,7 +210,7 @@ def test_jobs_with_much_memory_are_advised_to_be_planned_apart_where_that_saves(
         assert run(["plan", f"{name}.csv", *window, *NOW, "--json"]) == 0
         found = json.loads(capsys.readouterr().out)
         costs[name] = float(found["after"]["monthly"])
-        told = [one for one in found["reasons"] if "planning jobs of more than 4 GiB per vCPU" in one]
+        told = [one for one in found["reasons"] if "one of the jobs with more than 4 GiB per vCPU" in one]
         assert len(told) == (name == "all")
         saved = [float(one.partition("$")[2].split()[0]) for one in told] or [0.0]
         costs["saved"] = max(saved[0], costs.get("saved", 0.0))

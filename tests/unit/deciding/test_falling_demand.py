@@ -142,6 +142,8 @@ def test_what_ran_on_weekdays_alone_falls_by_its_weekdays() -> None:
 
 
 WORKWEEK = [10.0] * 5 + [2.0] * 2
+RARELY = [40.0] * 5 + [1.0, 0.0, 3.0] + [40.0] * 9
+"""Of few large jobs some days need little now and then: such days at the end are no fall; nor is what had not begun."""
 
 
 @pytest.mark.parametrize(
@@ -158,6 +160,8 @@ WORKWEEK = [10.0] * 5 + [2.0] * 2
         (WORKWEEK * 2 + [9.0, 9.0, 1.0, 1.0], None),
         (WORKWEEK * 2 + [1.0] * 5 + [0.2], (6, 5.2 / 52)),
         ([0.0] * 14, None),
+        (RARELY + [40.0] * 4 + [2.0] * 3, None),
+        ([0.0] * 4 + [40.0] * 17 + [2.0] * 3, (3, 0.05)),
     ],
 )
 def test_days_that_fell_within_the_last_week(days: list[float], found: tuple[int, float] | None) -> None:
