@@ -48,7 +48,7 @@ class LineTotal:
     absent: dict[str, str] = field(default_factory=dict)
     """The columns of texts and of money that a file of it has none of, by role."""
     day: int = NEVER
-    """Of use before the month it is billed in: the hour at which its day begins."""
+    """Of use before the month it is billed in, or of more than a day: the hour at which its day begins."""
 
 
 class HourTable:
@@ -102,7 +102,7 @@ class BillSums:
 
     def take(self, form: BillFormat, cells: Cells, check: Callable[[Texts], None]) -> None:
         """Add a batch; ``check`` refuses lines that cannot be added, by their texts. PlaceError for a bad cell."""
-        cells = _early_by_day(cells)
+        cells = _apart_by_day(cells)
         ids = [self._id(form, sort, row, check) for sort, row in zip(cells.sorts, cells.first.tolist(), strict=True)]
         count = len(ids)
         counted = cells.codes if cells.counted is None else cells.codes[cells.counted]
@@ -143,11 +143,11 @@ class BillSums:
         except PlaceError as error:
             raise PlaceError(row, error.column, error.value, error.allowed) from None
         target = -1
-        if day and line.usage is None:
+        if day and line.usage is None and not line.fee:
             return self._id(form, sort[:-1], row, check)
         if line.usage is not None:
             target = self.targets.setdefault((line.usage, line.stream, line.option), len(self.targets))
-        self.totals.append(LineTotal(texts, line, target, day=int(day[0]) if day else NEVER))
+        self.totals.append(LineTotal(texts, line, target, day=int(day[0]) if day and line.usage else NEVER))
         self.sorts[sort] = len(self.totals) - 1
         return self.sorts[sort]
 
@@ -206,13 +206,13 @@ class BillSums:
             raise PlaceError(int(rows[np.argmax(odd)]), column, "is empty", allowed)
 
 
-def _early_by_day(cells: Cells) -> Cells:
-    """The same with lines before the month that is billed as sorts of their own: the hour at which the day of each
-    begins is one more text."""
-    early, sorts = (cells.start >= 0) & (cells.start < cells.since), len(cells.sorts)
-    if not early.any():
+def _apart_by_day(cells: Cells) -> Cells:
+    """The same with lines before the month that is billed, and those of more than a day (each fee of a month), as sorts
+    of their own: the hour at which the day of each begins is one more text."""
+    apart, sorts = (cells.start >= 0) & (cells.start < cells.since) | (cells.span > _DAY), len(cells.sorts)
+    if not apart.any():
         return cells
-    keys = cells.codes + early * sorts * (cells.start - cells.start % _DAY + 1)
+    keys = cells.codes + apart * sorts * (cells.start - cells.start % _DAY + 1)
     kept, first, codes = np.unique(keys, return_index=True, return_inverse=True)
     named = [(*cells.sorts[key % sorts], *([str(key // sorts - 1)] * (key >= sorts))) for key in kept.tolist()]
     return replace(cells, codes=codes, sorts=named, first=first)

@@ -470,6 +470,18 @@ def test_the_fee_of_a_month_that_is_not_over_counts_until_the_last_hour_of_the_b
     assert (held.paid, held.used, held.hours) == (Decimal(whole), Decimal("0.06"), 744)
 
 
+def test_what_was_not_used_in_months_that_are_over_counts_whole(tmp_path: Path) -> None:
+    machine = {"x_UsageType": "BoxUsage:m5.large", "ConsumedQuantity": 240, "ConsumedUnit": "Hours"}
+    rows = [
+        of_plan("a", "Unused", "100", ChargePeriodStart="2026-09-01T00:00:00Z"),
+        of_plan("a", "Unused", "37.2", ChargePeriodEnd="2026-11-01T00:00:00Z"),
+        of_plan("a", "Used", "6", **machine, ChargePeriodEnd="2026-10-11T00:00:00Z"),
+        of_focus(**machine, ChargePeriodStart="2026-10-10T00:00:00Z", ChargePeriodEnd="2026-10-11T00:00:00Z"),
+    ]  # the bill ends after 240 of the 744 hours of October: 12 of the 37.2
+    (held,) = figures_of(read_bill(written(rows, tmp_path / "focus.csv"))).commitments
+    assert (held.paid, held.used, held.hours) == (Decimal(118), Decimal(6), 960)
+
+
 @pytest.mark.parametrize(
     ("last", "keys", "paid", "told"),
     [
