@@ -15,7 +15,7 @@ from pyarrow import parquet
 
 from hcloud.cli.main import run
 from hcloud.errors import InputError
-from hcloud.model.bill import Service
+from hcloud.model.bill import LineKind, Service
 from hcloud.model.bill_figures import figures_of
 from hcloud.model.catalog import PurchaseOption
 from hcloud.readers.bills.formats.spelling import spelled
@@ -137,6 +137,22 @@ CORE, RAM = "E2 Instance Core running in Americas", "E2 Instance Ram running in 
 def as_objects(rows: Iterable[Row], path: Path) -> Path:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return path
+
+
+@pytest.mark.parametrize("as_focus", [True, False])
+def test_licences_of_google_are_no_machines(as_focus: bool, tmp_path: Path) -> None:
+    sku = "Licensing Fee for Windows Server 2022 Datacenter Edition (CPU cost)"
+    focus = {"ProviderName": "Google Cloud", "ServiceName": "Compute Engine", "ConsumedUnit": "hour"}
+    rows = [
+        of_focus(
+            **focus, ChargeDescription=what, **{"BilledCost": "0.1", "EffectiveCost": "0.1", "ConsumedQuantity": 4}
+        )
+        for what in (CORE, sku)
+    ]
+    path = as_objects([of_google(CORE, "0.1", 4.0), of_google(sku, "0.1", 4.0)], tmp_path / "google.jsonl")
+    bill = read_bill(written(rows, tmp_path / "focus.csv") if as_focus else path)
+    assert {kind: line.rows for kind, line in bill.lines.items()} == {LineKind.ON_DEMAND: 1, LineKind.LICENCE: 1}
+    assert not bill.said
 
 
 def test_use_at_the_price_of_a_flexible_commitment_is_covered(tmp_path: Path) -> None:

@@ -99,7 +99,7 @@ def _ran(texts: Texts, provider: Provider) -> BillLine:
         if isinstance(use, Ran):
             return _of_ran(use)
         return BillLine(_rest(texts), said=use or "")
-    if provider is Provider.GCP and (counted := use_of_google(_as_google(texts))).usage is not None:
+    if provider is Provider.GCP and (counted := use_of_google(_as_google(texts))).kind is not LineKind.OTHER_COMPUTE:
         return replace(counted, paid_by="effective")
     if provider is Provider.AWS and (served := _serverless(texts)) is not None:
         return served

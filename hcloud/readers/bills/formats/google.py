@@ -33,6 +33,8 @@ _SKU = re.compile(
     r"(?:Extended )?(?:Instance )?(?P<part>Core|Ram)\b.*"
 )
 _NAMED = {"compute-optimized": "c2", "memory-optimized": "m1", "custom": "n1", "": "n1"}
+_LICENCE = "Licensing Fee"
+"""How SKUs of systems begin (Windows, SUSE, Red Hat), which Google bills beside machines."""
 _COMMITMENT = re.compile(r"(?P<flexible>Commitment - dollar based)?.*for (?P<years>\d) years?", re.IGNORECASE)
 _COMMITTED = re.compile(r"Commitment v\d: (?P<what>.*?)(?: running)? in .*", re.IGNORECASE)
 _COMMITTED_PART = re.compile(r"(?P<series>.*?) ?(?:AMD |Arm )?(?:Cpu|Ram)")
@@ -81,7 +83,7 @@ def use_of_google(texts: Texts) -> BillLine:
     """What ran by a line of Compute Engine, from its SKU, unit and labels."""
     sku = _SKU.fullmatch(texts["sku"])
     if sku is None:
-        return BillLine(LineKind.OTHER_COMPUTE)
+        return BillLine(LineKind.LICENCE if texts["sku"].startswith(_LICENCE) else LineKind.OTHER_COMPUTE)
     memory = sku["part"] == "Ram"
     units = _hours_of(texts, memory=memory)
     if units is None:
