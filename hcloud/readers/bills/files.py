@@ -59,7 +59,8 @@ def sources_of(path: Path) -> list[TraceFile]:
 def format_of(source: TraceFile) -> tuple[BillFormat, str] | None:
     """The format of a file and its name by the columns it has; None where it is none that is known."""
     names = _columns(source)
-    return next(((form, form.label(names)) for form in FORMATS if any(mark <= names for mark in form.marks)), None)
+    known = (form for form in FORMATS if any(mark <= names for mark in form.marks) and not form.without & names)
+    return next(((form, form.label(names)) for form in known), None)
 
 
 def _columns(source: TraceFile) -> frozenset[str]:

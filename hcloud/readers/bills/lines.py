@@ -85,7 +85,8 @@ class BillLine:
 class BillFormat:
     """One format of bills. Columns are named as in :func:`plain`, the first name that a file has counts.
 
-    ``marks`` are sets of columns of which a file of this format has one whole; ``required`` roles must be there.
+    ``marks`` are sets of columns of which a file of this format has one whole, ``without`` such of which it has none;
+    ``required`` roles must be there.
     ``identity`` are the columns that tell a line from all others, ``resource`` names the machine of a line that may be
     of a day, ``maps`` the keys that are read of columns that hold several values, and ``nested`` columns that
     ``expand`` makes lines of, or with ``numbers`` amounts. A line without an end is of ``span`` hours. ``paths`` says
@@ -111,6 +112,7 @@ class BillFormat:
     span: int = 1
     paths: Mapping[str, str] = field(default_factory=dict)
     period: tuple[str, ...] = ()
+    without: frozenset[str] = frozenset()
 
 
 def plain(name: str) -> str:

@@ -47,10 +47,11 @@ def _of_map(column: pa.MapArray, keys: tuple[str, ...]) -> pa.Array:
 def _of_pairs(column: pa.ListArray, keys: tuple[str, ...]) -> pa.Array:
     """The same of a list of keys and values."""
     pairs = column.type.value_type
-    if not pa.types.is_struct(pairs) or {"key", "value"} - {field.name for field in pairs}:
+    called = {field.name.lower(): field.name for field in pairs} if pa.types.is_struct(pairs) else {}
+    if not {"key", "value"} <= called.keys():
         raise InputError(f"holds {column.type}, not keys and values")
     flat, parent = pc.list_flatten(column), pc.list_parent_indices(column)
-    names, values = pc.struct_field(flat, "key"), pc.struct_field(flat, "value").cast(pa.string())
+    names, values = (pc.struct_field(flat, called[name]).cast(pa.string()) for name in ("key", "value"))
     cells = []
     for key in keys:
         of = pc.equal(names, key)

@@ -157,7 +157,7 @@ def opened(source: TraceFile, form: BillFormat, label: str, *, told_apart: bool 
     for name in names:
         by_plain.setdefault(plain(name), []).append(name)
     if header.delimiter == JSON:
-        return BillFile(source, form, label, form.paths, JSON)
+        return _of_objects(source, form, label)
     found, problems = dict[str, str](), []
     for role, called in _wanted(form).items():
         known = [c for c in called if c in by_plain]
@@ -179,6 +179,12 @@ def opened(source: TraceFile, form: BillFormat, label: str, *, told_apart: bool 
     if problems:
         raise InputError(f"{source.name}: the columns are not those of {form.name}", problems)
     return BillFile(source, form, label, found, header.delimiter, header.skip)
+
+
+def _of_objects(source: TraceFile, form: BillFormat, label: str) -> BillFile:
+    if not form.paths:
+        raise InputError(f"{source.name}: is {label} as JSON, which is not read", hint="export it as Parquet or CSV")
+    return BillFile(source, form, label, form.paths, JSON)
 
 
 def _wanted(form: BillFormat) -> dict[str, tuple[str, ...]]:

@@ -417,6 +417,38 @@ def test_google_in_focus_counts_vcpus_and_memory(tmp_path: Path) -> None:
     assert used.cost == Decimal("0.15")
 
 
+def test_focus_of_google_says_the_same_as_its_detailed_export(tmp_path: Path) -> None:
+    """Its export has no categories of services and no columns of commitments: it was refused."""
+    rows = []
+    for line in (CASES / "google_detailed.jsonl").read_text().splitlines():
+        row = json.loads(line)
+        taken = [{"Name": c["name"], "Amount": c["amount"], "Type": c["type"]} for c in row["credits"]]
+        usage, labels = row["usage"], [{"Key": one["key"], "Value": one["value"]} for one in row["system_labels"]]
+        rows.append({
+            "ProviderName": "Google Cloud", "ChargeCategory": row["cost_type"].replace("regular", "Usage").title(),
+            "ServiceName": row["service"]["description"], "ChargeDescription": row["sku"]["description"],
+            "ChargePeriodStart": row["usage_start_time"], "ChargePeriodEnd": row["usage_end_time"],
+            "SubAccountId": row["project"]["id"], "RegionId": row["location"]["region"], "BillingCurrency": "USD",
+            "EffectiveCost": row["cost"] + sum(c["amount"] for c in row["credits"]), "ListCost": row["cost_at_list"],
+            "PricingQuantity": usage["amount_in_pricing_units"], "PricingUnit": usage["pricing_unit"],
+            "x_Credits": taken, "x_SystemLabels": labels, "x_CostType": row["cost_type"], "PricingCurrency": "USD",
+            "x_SubscriptionInstanceId": (row.get("subscription") or {}).get("instance_id"),
+        })  # fmt: skip
+    stored, text, objects = (tmp_path / f"focus.{kind}" for kind in ("parquet", "csv", "jsonl"))
+    parquet.write_table(pa.Table.from_pylist(rows), stored)
+    with text.open("w", newline="") as file:
+        (table := csv.DictWriter(file, rows[0])).writeheader()
+        table.writerows({k: json.dumps(v) if isinstance(v, list) else v for k, v in row.items()} for row in rows)
+    objects.write_text(json.dumps(rows[0]))
+    detailed = read_bill(CASES / "google_detailed.jsonl")
+    for focus in (read_bill(stored), read_bill(text)):
+        assert focus.format == "FOCUS 1.2 of Google"
+        assert [repr(used) for used in focus.usage] == [repr(used) for used in detailed.usage]
+        assert (focus.lines, focus.commitments) == (detailed.lines, detailed.commitments)
+    with pytest.raises(InputError, match="of Google as JSON, which is not read"):
+        read_bill(objects)
+
+
 def test_corrections_of_an_earlier_bill_leave_no_negative_hours(tmp_path: Path) -> None:
     text = (CASES / "cur_legacy.csv").read_text()
     path = tmp_path / "corrected.csv"

@@ -61,8 +61,8 @@ _CREDIT = pa.list_(pa.struct([("amount", pa.float64()), ("type", pa.string())]))
 
 
 def _meaning(texts: Texts) -> BillLine:
-    if texts["cost_type"] not in ("", "regular"):
-        return BillLine(LineKind.TAX if texts["cost_type"] == "tax" else LineKind.CREDIT)
+    if texts["cost_type"].lower() not in ("", "regular", "usage"):
+        return BillLine(LineKind.TAX if texts["cost_type"].lower() == "tax" else LineKind.CREDIT)
     if texts["credit"]:
         return _credit(texts)
     if texts["service"] != "Compute Engine":
@@ -161,7 +161,7 @@ def _with_credits(batch: pa.RecordBatch) -> pa.RecordBatch:
     """The lines, and behind them their credits, each with the texts of its line: what it takes off, of so much use."""
     if "credits" not in batch.schema.names:
         return batch
-    taken = _credits_of(batch.column("credits"))
+    taken = credits_of(batch.column("credits"))
     kept = [name for name in batch.schema.names if name != "credits"]
     batch = batch.select(kept)
     flat, parent = pc.list_flatten(taken), pc.list_parent_indices(taken)
@@ -196,7 +196,7 @@ def _stacked(column: pa.Array, more: pa.Array | None, parent: pa.Array) -> pa.Ar
     return pa.concat_arrays([column.cast(pa.float64()), more])
 
 
-def _credits_of(column: pa.Array) -> pa.Array:
+def credits_of(column: pa.Array) -> pa.Array:
     """The credits of each line; those of CSV files are JSON in text."""
     if isinstance(column, pa.DictionaryArray):
         column = column.cast(pa.string())
@@ -205,6 +205,8 @@ def _credits_of(column: pa.Array) -> pa.Array:
     lines = pc.binary_join_element_wise(
         '{"c":', pc.if_else(pc.equal(pc.fill_null(column, ""), ""), "null", column), "}", ""
     )
+    for name in ("Amount", "Type"):  # as FOCUS spells them
+        lines = pc.replace_substring(lines, f'"{name}":', f'"{name.lower()}":')
     text = "\n".join(line or '{"c":null}' for line in lines.to_pylist()).encode()
     schema = arrow_json.ParseOptions(explicit_schema=pa.schema([("c", _CREDIT)]), unexpected_field_behavior="ignore")
     try:
@@ -220,11 +222,13 @@ def _plain_credits(column: pa.Array) -> pa.Array:
     if not pa.types.is_list(column.type) or not pa.types.is_struct(column.type.value_type):
         raise PlaceError(0, "credits", f"holds {column.type}", "a list of credits")
     flat = pc.list_flatten(column)
-    names = {field.name for field in column.type.value_type}
-    if not {"amount", "type"} <= names:
-        raise PlaceError(0, "credits", f"holds {', '.join(sorted(names))}", "amount and type of each credit")
+    names = {field.name.lower(): field.name for field in column.type.value_type}
+    if not {"amount", "type"} <= names.keys():
+        told = ", ".join(sorted(names.values()))
+        raise PlaceError(0, "credits", f"holds {told}", "amount and type of each credit")
     offsets = np.concatenate([[0], np.cumsum(pc.fill_null(pc.list_value_length(column), 0).to_numpy(False))])
-    parts = [pc.struct_field(flat, "amount").cast(pa.float64()), pc.struct_field(flat, "type").cast(pa.string())]
+    amount, kind = (pc.struct_field(flat, names[name]) for name in ("amount", "type"))
+    parts = [amount.cast(pa.float64()), kind.cast(pa.string())]
     return pa.ListArray.from_arrays(
         pa.array(offsets, pa.int32()), pa.StructArray.from_arrays(parts, names=["amount", "type"])
     )

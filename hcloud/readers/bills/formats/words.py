@@ -39,7 +39,8 @@ def details_in(text: str) -> dict[str, str]:
     except ValueError:
         return {}
     if isinstance(found, list) and all(isinstance(pair, dict) for pair in found):
-        found = {pair.get("key"): pair.get("value") for pair in found}
+        pairs = [{str(key).lower(): value for key, value in pair.items()} for pair in found]
+        found = {pair.get("key"): pair.get("value") for pair in pairs}
     return {str(k).removeprefix("x_"): str(v) for k, v in found.items() if v} if isinstance(found, dict) else {}
 
 

@@ -1,0 +1,65 @@
+"""FOCUS as Google exports it to BigQuery: the detailed export by other names, with commitments as credits.
+
+It has no columns of commitments, and that of 1.2 none of the categories of services; its costs are after credits.
+Sources: Cloud Billing documentation, "Structure of FOCUS data export" (preview), and Google's view of FOCUS 1.0 over
+the detailed export, read November 2026.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hcloud.readers.bills.formats.google import GOOGLE, credits_of
+
+
+def _before_credits(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The lines at their cost before credits, and behind them their credits."""
+    names = batch.schema.names
+    taken = credits_of(batch.column("credits"))
+    off = np.zeros(batch.num_rows)
+    amounts = pc.fill_null(pc.struct_field(pc.list_flatten(taken), "amount"), 0.0)
+    np.add.at(off, pc.list_parent_indices(taken).to_numpy(), amounts.to_numpy())
+    cost = pc.subtract(batch.column("cost").cast(pa.float64()), pa.array(off))
+    batch = batch.set_column(names.index("cost"), "cost", cost)
+    assert GOOGLE.expand is not None
+    return GOOGLE.expand(batch.set_column(names.index("credits"), "credits", taken))
+
+
+def _label(names: frozenset[str]) -> str:
+    return f"FOCUS {'1.2' if 'pricingcurrency' in names else '1.0'} of Google"
+
+
+GOOGLE_FOCUS = replace(
+    GOOGLE,
+    name="FOCUS of Google",
+    marks=(frozenset({"chargeperiodstart", "xcredits"}),),
+    without=frozenset({"xskumetername", "xusagetype", "xoperation"}),  # of other clouds, in tables of several
+    texts={
+        "service": ("servicename",),
+        "sku": ("chargedescription",),
+        "account": ("subaccountid",),
+        "region": ("regionid",),
+        "unit": ("consumedunit",),
+        "pricing_unit": ("pricingunit",),
+        "labels": ("xsystemlabels",),
+        "cost_type": ("xcosttype", "chargecategory"),
+        "currency": ("billingcurrency",),
+        "subscription": ("xsubscriptioninstanceid", "commitmentdiscountid"),
+        "model": ("xconsumptionmodeldescription",),
+        "credit": (),
+    },
+    money={"cost": ("effectivecost",), "list": ("listcost",), "offset": ()},
+    quantity=("pricingquantity", "consumedquantity"),
+    start=("chargeperiodstart",),
+    end=("chargeperiodend",),
+    period=("billingperiodstart",),
+    nested={"credits": ("xcredits",)},
+    label=_label,
+    expand=_before_credits,
+    identity=("chargeperiodstart", "resourceid", "skuid", "effectivecost", "subaccountid", "consumedquantity"),
+    paths={},
+)
