@@ -422,7 +422,8 @@ def test_machines_of_azure_are_known_by_details_of_its_own(tmp_path: Path) -> No
         .replace("Amazon Elastic Compute Cloud", "Virtual Machines")
     )
     row = row.replace(",,,,,USD", f",,,2,Hours,USD,{details}")
-    path.write_text(FOCUS_COLUMNS.replace("\n", ",SkuPriceDetails\n") + row)
+    columns = FOCUS_COLUMNS.replace("\n", ",SkuPriceDetails\n")
+    path.write_text(columns + row)
     (used,) = read_bill(path).usage
     assert (used.kind.instance_type, used.kind.os, float(used.hours.sum())) == ("Standard_D4s_v5", "windows", 2.0)
     # their licences, where they stand in lines of their own, were as many machines more
@@ -430,6 +431,11 @@ def test_machines_of_azure_are_known_by_details_of_its_own(tmp_path: Path) -> No
         bill.write(row.replace("Virtual Machines", "Virtual Machines Licenses").replace("0.376", "0.184"))
     (used,), lines = (getattr(read_bill(path), name) for name in ("usage", "lines"))
     assert (float(used.hours.sum()), lines[LineKind.LICENCE].rows) == (2.0, 1)
+    # in Azure's own export their service is that of the machine, and the category of the meter tells them
+    named = [row.replace("\n", f",{of}\n") for of in ("Virtual Machines", "Virtual Machines Licenses", "Defender")]
+    path.write_text(columns.replace("\n", ",x_SkuMeterCategory\n") + "".join(named))
+    (used,), lines = (getattr(read_bill(path), name) for name in ("usage", "lines"))
+    assert (float(used.hours.sum()), lines[LineKind.LICENCE].rows, lines[LineKind.OTHER_COMPUTE].rows) == (2.0, 1, 1)
 
 
 @pytest.mark.parametrize("name", ["plan", ""])

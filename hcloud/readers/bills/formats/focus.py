@@ -132,13 +132,19 @@ def _as_google(texts: Texts) -> Texts:
 
 def _is_machine(texts: Texts, provider: Provider) -> bool:
     """Whether a line of hours is of machines, not of addresses, gateways or bandwidth that is sold by the hour."""
-    service = texts["service"]
-    if texts["service_category"] != "Compute" or not CLOUDS[provider].seller.machines.search(service):
+    machines = CLOUDS[provider].seller.machines
+    if texts["service_category"] != "Compute" or not machines.search(texts["service"]):
         return False
-    if service.lower() == LICENCES:
+    if _is_licence(texts) or not machines.search(texts["meter_category"] or texts["service"]):
         return False
     named = texts["machine"] or _AWS_MACHINE.search(texts["description"])
     return provider is not Provider.AWS or bool(named)
+
+
+def _is_licence(texts: Texts) -> bool:
+    """Whether a line of Azure is of a licence: its service may be that of the machine which the licence is for."""
+    said = (texts["meter_category"] or texts["service"], texts["description"])
+    return any(text.lower().startswith(LICENCES) for text in said)
 
 
 def _serverless(texts: Texts) -> BillLine | None:
@@ -155,7 +161,7 @@ def _serverless(texts: Texts) -> BillLine | None:
 
 
 def _rest(texts: Texts) -> LineKind:
-    if texts["service"].lower() == LICENCES:
+    if _is_licence(texts):
         return LineKind.LICENCE
     return LineKind.OTHER_COMPUTE if texts["service_category"] == "Compute" else LineKind.OTHER_SERVICE
 
@@ -264,6 +270,7 @@ FOCUS = BillFormat(
         "description": ("chargedescription",),
         "machine": ("xinstancetype",),
         "meter": ("skumeter", "xskumetername"),
+        "meter_category": ("xskumetercategory",),
         "price_details": ("skupricedetails",),
         "sku": ("xskudetails",),
         "usage_type": ("xusagetype",),
