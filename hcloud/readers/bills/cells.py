@@ -66,7 +66,7 @@ def cells_of(form: BillFormat, batch: pa.RecordBatch) -> Cells:
     single = _single(batch) if (span >= _DAY).any() else None
     listed = _said(batch.column("list")) if "list" in money else None
     wanted = {**form.texts, **form.money}
-    absent = {role: called[0] for role, called in wanted.items() if called and role not in there}
+    absent = {role: (*called, role)[0] for role, called in wanted.items() if role not in there}
     sorts, since = _sorts(form, texts, first), _since(batch, rows)
     return Cells(codes, sorts, first, start, span, quantity, money, counted, single, listed, absent, since)
 

@@ -51,6 +51,8 @@ class TakenOff:
         self._off = {reach: self._amount(self._credits, reach) for reach in self._fees}
         self._used = {reach: self._used_part(reach) for reach in self._fees}
         self._told_by_fees = {held.option for held in offset} - {t.line.option for t in self._credits}
+        taken = {t.line.option for t in totals if t.line.kind is LineKind.COMMITTED}
+        self._unused = {*PurchaseOption} - taken - {held.option for held in offset}
 
     def borne_by(self, of: Sequence[LineTotal]) -> Decimal:
         """What lines of use bear of the fees: in proportion to what was taken off them, of what was used."""
@@ -63,16 +65,18 @@ class TakenOff:
 
     def used_of(self, fees: Sequence[LineTotal]) -> Decimal | None:
         """What of the fees of a commitment was used; None where the bill does not say it of all of them."""
-        held = [(t.line.holding, t.line.part) for t in fees if t.line.holding is not None]
-        parts = [self._part(Reach.of(one, part)) for one, part in held]
+        held = [(t.line.holding, t.line.part, "credit" in t.texts and "credit" not in t.absent) for t in fees]
+        parts = [self._part(Reach.of(one, part), is_told) for one, part, is_told in held if one is not None]
         if not parts or any(part is None for part in parts):
             return None
         used = (self._priced.of([t], "cost") * (part or 0) for t, part in zip(fees, parts, strict=True))
         return sum(used, Decimal(0)).quantize(_AMORTISED)
 
-    def _part(self, reach: Reach) -> Decimal | None:
-        """The part of fees that was used: none of one that is left where the bill takes off all that are used."""
-        return Decimal(0) if reach.option in self._told_by_fees else self._used.get(reach)
+    def _part(self, reach: Reach, is_told: bool) -> Decimal | None:
+        """The part of fees that was used: none of one that is left where the bill takes off all that are used, and none
+        where it takes off nothing, if it has credits at all (``is_told``)."""
+        told = self._told_by_fees | (self._unused if is_told else set())
+        return Decimal(0) if reach.option in told else self._used.get(reach)
 
     def _amount(self, of: Sequence[LineTotal], reach: Reach) -> Decimal:
         return self._priced.of((t for t in of if t.line.stream is Stream.COVERED and reach.holds(t)), "cost")

@@ -624,3 +624,11 @@ def test_a_flexible_commitment_of_whose_fee_nothing_is_taken_off_was_not_used(tm
     figures = figures_of(read_bill(as_objects(rows, tmp_path / "google.jsonl")))
     assert {held.id: held.used for held in figures.commitments} == {"s": Decimal("0.1"), "idle": Decimal(0)}
     assert (figures.unused, figures.utilisation) == (Decimal("0.3"), Decimal("0.25"))
+    # nor was any where nothing is taken off in all the bill; one without credits does not say it
+    (held,) = read_bill(as_objects([of_google(CORE, "0.1", 4.0), idle], tmp_path / "google.jsonl")).commitments
+    assert held.used == 0
+    columns = ["service.description", "sku.description", "cost", "usage.amount_in_pricing_units", "usage_start_time"]
+    bare = f"{','.join(columns)},usage.pricing_unit\nCompute Engine,{FEE},0.3,0.3,2026-10-01 00:00:00 UTC,hour\n"
+    (tmp_path / "google.csv").write_text(bare)
+    (held,) = read_bill(tmp_path / "google.csv").commitments
+    assert held.used is None

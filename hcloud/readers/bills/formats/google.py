@@ -117,7 +117,7 @@ def _spot(kind: UsageKind, per: float, *, memory: bool) -> BillLine:
 def _credit(texts: Texts) -> BillLine:
     kind, option = next((kind, option) for word, kind, option in _CREDITS if texts["credit"].startswith(word))
     if texts["service"] != "Compute Engine":
-        return BillLine(kind)
+        return BillLine(kind, option=option)
     if texts["credit"] == _OFFSET:
         return BillLine(kind, holding=_fee(texts).holding, use=("offset",))
     of = use_of_google(texts)
