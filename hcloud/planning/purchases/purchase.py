@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 from itertools import starmap
 
-from hcloud.catalog.flexibility import ratios, shared_amounts, sizes_share
+from hcloud.catalog.flexibility import ratios
 from hcloud.catalog.shapes import family_of
-from hcloud.model.catalog import InstanceType, Provider, PurchaseOption, special_in, system_of
-from hcloud.model.clouds.known import CLOUDS
+from hcloud.model.catalog import Provider, special_in
 from hcloud.model.holdings.live import Commitment, CommitmentOrder, CommitmentQuote, Scope
 from hcloud.model.holdings.purchase import CommitmentNeed, PurchaseItem, PurchasePlan, WantedCommitment, snapshot
 from hcloud.model.plans.plan import BesideKind, MixLine, Plan
 from hcloud.planning.purchases.gates import checked_count, checked_dollars
 from hcloud.planning.purchases.history import PurchaseHistory
+from hcloud.planning.purchases.pools import Amounts, Held, Pool, Types, measured, of_any_size, pool_of, seller_of
 from hcloud.units import HOURS_PER_YEAR, plain, rate
 
 EXPIRING = timedelta(days=30)  # ours: what ends within a month is shown
@@ -25,13 +25,6 @@ KEY_DIGITS = 32
 SAME_DAY = timedelta(days=1)  # ours: what begins within a day has begun, and begins together
 LEAST_DOLLARS = Decimal("0.001")  # AWS sells no less an hour: what upfront cents leave of a plan is no need
 _STANDING = ("pending", "queued", "active", "unknown")
-
-FAMILY = "family"
-"""The first word of a pool of all sizes."""
-Pool = tuple[str, str]
-Amounts = tuple[Decimal, ...]
-Types = Mapping[tuple[Provider, str], InstanceType]
-Held = MixLine | BesideKind | WantedCommitment | Commitment
 
 
 def wanted_of(plan: Plan, at: datetime) -> tuple[WantedCommitment, ...]:
@@ -113,16 +106,6 @@ def held_quantity(commitment: Commitment) -> Decimal:
     return commitment.hourly + (commitment.upfront / hours if hours else Decimal(0))
 
 
-def pool_of(of: Held) -> Pool:
-    """What stands in for what: instances of a type (of the same system and tenancy where they are bound to these) under
-    any instance-based option, dollars of the same kind of savings plan (of the same family where it is bound to
-    one)."""
-    if not of.option.is_spend_based:
-        return ("instances", f"{of.instance_type}{of.option.bound_to(of.special)}")
-    family = of.instance_type.partition(".")[0] if of.option is PurchaseOption.INSTANCE_SAVINGS_PLAN else ""
-    return (str(of.option), family)
-
-
 def bought_for_others(
     addresses: Iterable[str], history: PurchaseHistory, types: Types | None = None, held: Iterable[Commitment] = ()
 ) -> frozenset[str]:
@@ -133,7 +116,7 @@ def bought_for_others(
     mine = {_kind_in(address, types) for address in addresses}
     known = {p.id for p in history.purchases if p.is_bought and _kind_in(p.intent.address, types) not in mine}
     ours = {(), *(kind[-1] for kind in mine)}
-    return frozenset(known | {c.id for c in held if _ratios(_seller(c.option), c.instance_type, types) not in ours})
+    return frozenset(known | {c.id for c in held if _ratios(seller_of(c.option), c.instance_type, types) not in ours})
 
 
 def _kind_in(address: str, types: Types) -> tuple[object, ...]:
@@ -175,15 +158,15 @@ def still_to_buy(plan: Plan, account: AccountHoldings, at: datetime) -> tuple[Co
     lots = [_lot(c, at, types) for c in account.held if is_standing(c, at)]
     lots.sort(key=lambda lot: (lot.begins is not None, lot.begins or at, not lot.commitment.own_size))
     for line, quantity in owned_in(plan, at, scope):
-        pool, each = _measured(line, types)
+        pool, each = measured(line, types)
         _take([lot for lot in lots if lot.stands_in(line, pool) and not lot.is_since(plan)], each, quantity)
     for one in plan.beside:
-        pool, each = _measured(one, types)
+        pool, each = measured(one, types)
         mine = [lot for lot in lots if lot.stands_in(one, pool) and lot.is_of(one, account.others)]
         _take(mine, each, one.quantity)
     found = []
     for wanted in wanted_of(plan, at):
-        pool, each = _measured(wanted, types)
+        pool, each = measured(wanted, types)
         later, there = begins_later(wanted, at), _is_in(wanted.cloud, wanted, scope)
         fitting = [lot for lot in lots if there and lot.stands_in(wanted, pool)]
         covering = [lot for lot in fitting if lot.begins_with(wanted, later=later)]
@@ -230,10 +213,10 @@ class _Lot:
 
 
 def _lot(commitment: Commitment, at: datetime, types: Types) -> _Lot:
-    pool, each = _measured(commitment, types)
+    pool, each = measured(commitment, types)
     told, quantity = commitment.resources, held_quantity(commitment)
     if told is not None:
-        pool, each, quantity = _of_any_size(commitment), (told.vcpus, told.memory_gib), Decimal(1)
+        pool, each, quantity = of_any_size(commitment), (told.vcpus, told.memory_gib), Decimal(1)
     return _Lot(commitment, pool, queued_for(commitment, at), [amount * quantity for amount in each])
 
 
@@ -287,36 +270,19 @@ def owned_in(plan: Plan, at: datetime, scope: Scope | None = None) -> Iterator[t
             yield line, rate(line.hourly_held) if line.option.is_spend_based else line.count
 
 
-def unplanned(plan: Plan, held: Iterable[Commitment], at: datetime) -> tuple[Commitment, ...]:
-    """Commitments that stand and that the plan neither counted as owned nor asks for: made again with them as
-    ``owned``, it might ask for less. What it knows to cover nothing stays so, and what it counts in another size than
-    it was bought in is known."""
+def unplanned(plan: Plan, account: AccountHoldings, at: datetime) -> tuple[Commitment, ...]:
+    """Commitments that stand and that the plan neither counted as owned nor asks for, in whatever size: made again with
+    them as ``owned``, it might ask for less. What it knows to cover nothing stays so."""
     owned = (line for line in plan.mix if line.is_owned and not is_over(line, plan, at))
-    known = {*map(_of_any_size, owned), *map(_of_any_size, plan.beside), *map(pool_of, wanted_of(plan, at))}
-    return tuple(c for c in held if is_standing(c, at) and known.isdisjoint((pool_of(c), _of_any_size(c))))
-
-
-def _of_any_size(of: Held) -> Pool:
-    """What it stands in for, all sizes of a family as one where they share it."""
-    seller = _seller(of.option)
-    if of.option.is_spend_based or seller is None:
-        return pool_of(of)
-    family = family_of(seller, of.instance_type)
-    shared = sizes_share(seller, *system_of(of.special), family)
-    return (FAMILY, f"{family}{of.option.bound_to(of.special)}") if shared else pool_of(of)
-
-
-def _seller(option: PurchaseOption) -> Provider | None:
-    return next((cloud.name for cloud in CLOUDS.values() if option in cloud.sold), None)
-
-
-def _measured(of: Held, types: Types) -> tuple[Pool, Amounts]:
-    """What it stands in for, all sizes as one where they share it and are known, and how much of that one of it is."""
-    pool, seller = _of_any_size(of), _seller(of.option)
-    if pool[0] != FAMILY or seller is None:
-        return pool, (Decimal(1),)
-    machine = types.get((seller, of.instance_type))
-    return (pool, shared_amounts(machine)) if machine is not None else (pool_of(of), (Decimal(1),))
+    known = {*map(of_any_size, owned), *map(of_any_size, plan.beside)}
+    wanted = [(one, measured(one, account.types)[0]) for one in wanted_of(plan, at)]
+    lots = (_lot(c, at, account.types) for c in account.held if is_standing(c, at))
+    return tuple(
+        lot.commitment
+        for lot in lots
+        if known.isdisjoint((pool_of(lot.commitment), of_any_size(lot.commitment)))
+        and not any(lot.stands_in(one, pool) for one, pool in wanted)
+    )
 
 
 def expiring(held: Iterable[Commitment], at: datetime) -> tuple[Commitment, ...]:

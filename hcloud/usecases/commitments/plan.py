@@ -84,7 +84,7 @@ def recommend(loaded: Loaded, file: Path | None, where: CommitSelection, at: dat
         ways_out=tuple(terms.get((n.wanted.cloud, n.wanted.option)) for n in needs),
         scope=scope,
         expiring=expiring(held, at),
-        unplanned=unplanned(plan, held, at),
+        unplanned=unplanned(plan, account, at),
         warnings=tuple(_warnings(loaded, plan, needs, at)),
     )
 
@@ -156,7 +156,7 @@ def _planned(plan: Plan, asked: PurchasePlanRequest, ground: CommitGround, at: d
         )
     left = {"begins later": later, "bought in the cloud's console": by_hand}
     way = with_licences(plan, reconciled(bare, here, left, found.items, at))
-    standing = expiring(held, at), unplanned(plan, held, at)
+    standing = expiring(held, at), unplanned(plan, account, at)
     return PlannedPurchases(found, later, by_hand, elsewhere, *standing, way, warned)
 
 

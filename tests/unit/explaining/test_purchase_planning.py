@@ -98,6 +98,8 @@ SIZES = {
         "Standard_DS3_v2": (4, 14),
         "Standard_DS5_v2": (16, 56),
         "Standard_DS12_v2": (4, 28),
+        "Standard_E2s_v5": (2, 16),
+        "Standard_D2s_v5": (2, 8),
     },
 }
 TYPES = {
@@ -150,6 +152,12 @@ GOOGLES_OWN = {"instance_type": "n2", "resources": CommittedResources(Decimal(8)
         ([("m5.large", "10")], [there("m5.xlarge", 3, special="/windows")], [10]),
         ([("m5.large", "10", "", "/windows")], [there("m5.xlarge", 3, special="/windows")], [10]),
         ([("g5.xlarge", "10")], [there("g5.2xlarge", 3), there("g5.xlarge", 1)], [9]),
+        ([("m5.large", "20")], [held(RI, 2, instance_type="m5.2xlarge")], [12]),  # no price book has these,
+        ([("m5.large", "20")], [held(RI, 2, instance_type="m5.metal-7")], [20]),  # and what its name does not say
+        ([("n2-standard-8", "9")], [held(USE, 2, instance_type="n2-standard-16")], [5]),
+        ([("n2-standard-8", "9")], [held(USE, 2, instance_type="n2-megamem-16")], [9]),
+        ([("Standard_E2s_v5", "9")], [held(RESERVATION, 1, instance_type="Standard_E8s_v5")], [5]),
+        ([("Standard_DS3_v2", "9")], [held(RESERVATION, 1, instance_type="Standard_DS4_v2")], [9]),
         ([("m5.large", "8", OWNED), ("m5.xlarge", "2")], [there("m5.xlarge", 4)], [2]),
         ([("Standard_DS2_v2", "10")], [there("Standard_DS3_v2", 3)], [4]),
         ([("Standard_DS5_v2", "2")], [there("Standard_DS2_v2", 8), there("Standard_DS3_v2", 3)], [0]),
@@ -238,7 +246,7 @@ def test_what_other_kinds_of_a_bill_have_is_theirs(since: str, left: str) -> Non
     assert missing(made, before, new, others={"new"}) == [Decimal(left)]
     assert missing(made, replace(before, hourly=Decimal(6)), new, others={"new"}) == [max(Decimal(left) - 1, 0)]
     assert missing(made, before, new) == [max(Decimal("2.5") - Decimal(since), 0)]
-    assert unplanned(made, [replace(new, instance_type="c5.large")], AT) == ()
+    assert unplanned(made, AccountHoldings([replace(new, instance_type="c5.large")], types=TYPES), AT) == ()
 
 
 def test_upfront_cents_of_a_savings_plan_leave_no_need_behind() -> None:
@@ -378,7 +386,7 @@ def test_what_ends_soon_and_what_the_plan_does_not_know_is_told() -> None:
     soon = held(RI, 4, id="soon", ends=AT + timedelta(days=9))
     strange = held(RI, 4, id="strange", instance_type="c5.large")
     assert expiring([held(RI, 1), soon, strange], AT) == (soon,)
-    assert unplanned(plan(line(RI, "10")), [soon, strange], AT) == (strange,)
+    assert unplanned(plan(line(RI, "10")), AccountHoldings([soon, strange], types=TYPES), AT) == (strange,)
 
 
 @pytest.mark.parametrize(
@@ -393,21 +401,21 @@ def test_what_ends_soon_and_what_the_plan_does_not_know_is_told() -> None:
 def test_what_the_plan_counts_in_another_size_is_no_stranger_to_it(
     option: PurchaseOption, name: str, special: str, is_known: bool
 ) -> None:
-    """Reservations for D4s were told to be added to owned beside the same in D2s. What is wanted in another size is
-    none of it."""
+    """Reservations for D4s were told to be added to owned beside the same in D2s, and so were those that what is wanted
+    in another size is less for."""
     counted = "Standard_D2s_v5" if option is PurchaseOption.RESERVATION else "m5.large"
     address = f"azure/eastus/{counted}/{option}{special}"
     owned, wanted = (line(option, "8", address=a, instance_type=counted) for a in (f"{OWNED}{address}", address))
     there = held(option, 4, instance_type=name, special=special)
-    assert unplanned(plan(owned), [there], AT) == (() if is_known else (there,))
-    assert unplanned(plan(wanted), [there], AT) == (there,)
+    assert unplanned(plan(owned), AccountHoldings([there], types=TYPES), AT) == (() if is_known else (there,))
+    assert unplanned(plan(wanted), AccountHoldings([there], types=TYPES), AT) == (() if is_known else (there,))
 
 
 def test_what_the_plan_knows_to_cover_nothing_is_no_stranger_to_it() -> None:
     address, none = "owned/aws/us-east-1/c5.large/reserved-instance", Decimal(0)
     useless = line(RI, "4", address=address, instance_type="c5.large", vcpus=none, memory_gib=none)
     made, there = plan(useless, line(RI, "10")), held(RI, 4, instance_type="c5.large")
-    assert unplanned(made, [there], AT) == ()
+    assert unplanned(made, AccountHoldings([there], types=TYPES), AT) == ()
     assert [need.missing for need in still_to_buy(made, AccountHoldings([there]), AT)] == [10]
 
 
