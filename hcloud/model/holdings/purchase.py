@@ -80,11 +80,13 @@ class WantedCommitment:
 @dataclass(frozen=True, slots=True)
 class CommitmentNeed:
     """A wanted commitment with the part of it that is held already, and so need not be bought. ``rented`` of ``held``
-    is no more than a part of a machine that is left to on demand."""
+    is no more than a part of a machine that is left to on demand. ``apart`` are the vCPUs and GiB that are missing,
+    where they are less than those of the missing machines: the rest is held in machines of other ratios (Google)."""
 
     wanted: WantedCommitment
     held: Decimal
     rented: Decimal = Decimal(0)
+    apart: tuple[Decimal, ...] = ()
 
     @property
     def missing(self) -> Decimal:

@@ -174,7 +174,8 @@ def still_to_buy(plan: Plan, account: AccountHoldings, at: datetime) -> tuple[Co
         own = min(_there(same, each), wanted.quantity)
         _take(same, each, own)
         found.append((wanted, covering, each, own))
-    return tuple(starmap(_needed, found))
+    needs = list(starmap(_needed, found))
+    return tuple(_with_apart(need, *of[1:3]) for need, of in zip(needs, found, strict=True))
 
 
 def _is_in(cloud: str, of: MixLine | WantedCommitment, scope: Scope | None) -> bool:
@@ -245,9 +246,27 @@ def _needed(wanted: WantedCommitment, lots: Sequence[_Lot], each: Amounts, own: 
     return CommitmentNeed(wanted, wanted.quantity - missing, max(lacking - missing, Decimal(0)))
 
 
-def said_of_rented(needs: Iterable[CommitmentNeed]) -> Iterator[str]:
-    """What is planned and left to on demand, as other sizes hold the rest of a machine."""
+def _with_apart(need: CommitmentNeed, lots: Sequence[_Lot], each: Amounts) -> CommitmentNeed:
+    """The same with what of its parts is missing, where what is left of the lots has some of them."""
+    whole = [amount * need.missing for amount in each]
+    left = [sum((lot.left[at] for lot in lots), Decimal(0)) for at in range(len(each))]
+    there = tuple(map(min, whole, left))
+    if len(each) == 1 or not any(there):
+        return need
+    _take(lots, there, Decimal(1))
+    return replace(need, apart=tuple(amount - part for amount, part in zip(whole, there, strict=True)))
+
+
+def said_of_parts(needs: Iterable[CommitmentNeed]) -> Iterator[str]:
+    """What is planned and left to on demand, as other sizes hold the rest of a machine, and what is bought in whole
+    machines though a part of these is held."""
     for need in needs:
+        if need.apart:
+            vcpus, gib = (plain(round(amount, 2)) for amount in need.apart)
+            yield (
+                f"{need.wanted.address}: of what is bought only {vcpus} vCPUs and {gib} GiB are missing, the rest is "
+                "held in machines of other ratios: the cloud's console sells vCPUs and GiB apart, within limits"
+            )
         if need.wanted.dollars_per_hour is None and (part := round(need.rented, 2)):
             yield f"{need.wanted.address}: {part} of a machine stays on demand: other sizes cover the rest"
 

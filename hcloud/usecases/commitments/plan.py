@@ -30,7 +30,7 @@ from hcloud.planning.purchases.purchase import (
     expiring,
     orders,
     purchase_plan,
-    said_of_rented,
+    said_of_parts,
     still_to_buy,
     unplanned,
 )
@@ -90,7 +90,7 @@ def recommend(loaded: Loaded, file: Path | None, where: CommitSelection, at: dat
 
 
 def _warnings(loaded: Loaded, plan: Plan, needs: tuple[CommitmentNeed, ...], at: datetime) -> list[str]:
-    section, found = loaded.config.commitments, [*said_of_history(plan.history), *said_of_rented(needs)]
+    section, found = loaded.config.commitments, [*said_of_history(plan.history), *said_of_parts(needs)]
     days = (at.date() - plan.price_day).days
     if days * 86_400 > section.max_price_age:
         found.append(
@@ -146,7 +146,7 @@ def _planned(plan: Plan, asked: PurchasePlanRequest, ground: CommitGround, at: d
     basis = _basis(plan, ground, scope, at, begun=bool(chosen))
     sold = quoted(chosen, basis, ground)
     found = sealed(purchase_plan(sold, held, basis))
-    warned = tuple(said_of_rented(here))
+    warned = tuple(said_of_parts(here))
     if found.items:
         save_purchase_plan(found, asked.out)
         warned += (

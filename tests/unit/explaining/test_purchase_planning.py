@@ -32,7 +32,7 @@ from hcloud.planning.purchases.purchase import (
     expiring,
     held_quantity,
     orders,
-    said_of_rented,
+    said_of_parts,
     still_to_buy,
     unplanned,
     wanted_of,
@@ -182,14 +182,26 @@ def test_what_is_held_in_other_sizes_counts_by_what_sizes_share(
     needs = still_to_buy(made, AccountHoldings(holdings, None, (), TYPES), AT)
     assert [need.missing for need in needs] == left
     assert all(need.held + need.missing == need.wanted.quantity for need in needs)
-    assert bool(list(said_of_rented(needs))) is any(need.rented for need in needs)
+    assert bool(list(said_of_parts(needs))) is any(need.rented or need.apart for need in needs)
+
+
+def test_parts_of_machines_that_are_held_are_told_where_whole_machines_are_bought() -> None:
+    """Of 18 vCPUs and 72 GiB an account had 12 and 96: 6 vCPUs alone were missing, and 24 GiB are bought with them."""
+    made, highmem = plan(of_size("n2-standard-2", "9")), there("n2-highmem-4", 3)
+    account = AccountHoldings([highmem], None, (), TYPES)
+    (need,) = still_to_buy(made, account, AT)
+    assert [need.missing, *need.apart] == [3, 6, 0]
+    (said,) = said_of_parts([need])
+    assert said.startswith(f"gcp/somewhere/n2-standard-2/{USE}: of what is bought only 6 vCPUs and 0 GiB are missing")
+    both = plan(of_size("n2-standard-2", "9"), of_size("n2-highmem-4", "1"))  # of its own size first
+    assert [list(one.apart) for one in still_to_buy(both, account, AT)] == [[10, 8], []]
 
 
 def test_a_part_of_a_machine_that_is_not_bought_is_told() -> None:
     """What was planned and neither held nor offered was shown as held alone."""
     wanted = plan(of_size("m5.xlarge", "10"), of_size("m5.8xlarge", "1"))
     needs = still_to_buy(wanted, AccountHoldings([there("m5.large", 3)], None, (), TYPES), AT)
-    [said] = said_of_rented(needs)
+    [said] = said_of_parts(needs)
     assert [need.rented for need in needs] == [Decimal("0.5"), 0]
     assert said.startswith(f"aws/somewhere/m5.xlarge/{RI}: 0.50 of a machine stays on demand")
 
