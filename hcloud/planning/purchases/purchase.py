@@ -271,6 +271,19 @@ def said_of_parts(needs: Iterable[CommitmentNeed]) -> Iterator[str]:
             yield f"{need.wanted.address}: {part} of a machine stays on demand: other sizes cover the rest"
 
 
+def said_of_sizes(needs: Iterable[CommitmentNeed], account: AccountHoldings, at: datetime) -> Iterator[str]:
+    """What is held of the families that are wanted, and counts for its own size alone as nothing says how large that
+    is."""
+    wanted = {of_any_size(need.wanted) for need in needs}
+    for lot in (_lot(c, at, account.types) for c in account.held if is_standing(c, at)):
+        one, pool = lot.commitment, of_any_size(lot.commitment)
+        if pool in wanted and lot.pool != pool:
+            yield (
+                f"{one.id}: the size of {one.instance_type} is not in the price book, and it counts for that alone: "
+                "'hcloud pricing refresh' brings new types"
+            )
+
+
 def _take(lots: Iterable[_Lot], each: Amounts, quantity: Decimal) -> None:
     """Use up to so much of the lots, the first first."""
     rest = [amount * quantity for amount in each]

@@ -31,6 +31,7 @@ from hcloud.planning.purchases.purchase import (
     orders,
     purchase_plan,
     said_of_parts,
+    said_of_sizes,
     still_to_buy,
     unplanned,
 )
@@ -85,7 +86,7 @@ def recommend(loaded: Loaded, file: Path | None, where: CommitSelection, at: dat
         scope=scope,
         expiring=expiring(held, at),
         unplanned=unplanned(plan, account, at),
-        warnings=tuple(_warnings(loaded, plan, needs, at)),
+        warnings=(*_warnings(loaded, plan, needs, at), *said_of_sizes(needs, account, at)),
     )
 
 
@@ -146,7 +147,7 @@ def _planned(plan: Plan, asked: PurchasePlanRequest, ground: CommitGround, at: d
     basis = _basis(plan, ground, scope, at, begun=bool(chosen))
     sold = quoted(chosen, basis, ground)
     found = sealed(purchase_plan(sold, held, basis))
-    warned = tuple(said_of_parts(here))
+    warned = (*said_of_parts(here), *said_of_sizes(here, account, at))
     if found.items:
         save_purchase_plan(found, asked.out)
         warned += (

@@ -33,6 +33,7 @@ from hcloud.planning.purchases.purchase import (
     held_quantity,
     orders,
     said_of_parts,
+    said_of_sizes,
     still_to_buy,
     unplanned,
     wanted_of,
@@ -182,6 +183,9 @@ def test_what_is_held_in_other_sizes_counts_by_what_sizes_share(
     needs = still_to_buy(made, AccountHoldings(holdings, None, (), TYPES), AT)
     assert [need.missing for need in needs] == left
     assert all(need.held + need.missing == need.wanted.quantity for need in needs)
+    unsized = ("m5.metal-7", "Standard_DS4_v2", "n2-megamem-16")
+    odd = [one.id for one in holdings if one.instance_type in unsized]
+    assert [said.split(":")[0] for said in said_of_sizes(needs, AccountHoldings(holdings, types=TYPES), AT)] == odd
     assert bool(list(said_of_parts(needs))) is any(need.rented or need.apart for need in needs)
 
 
