@@ -149,7 +149,7 @@ class PriceBook:
 
 def _anew(offer: Offer, known: Mapping[OfferKey, Offer], anew: Mapping[OfferKey, Offer]) -> Offer:
     """A known offer at new prices: its own, else that of Linux with the same licence, and of a flexible commitment the
-    same part of that on demand."""
+    same part of that on demand, of the day and source of these."""
     base, own = _base(offer), anew.get(offer.key)
     old = known.get(base) if base is not None and own is None else None
     if old is None:
@@ -157,10 +157,11 @@ def _anew(offer: Offer, known: Mapping[OfferKey, Offer], anew: Mapping[OfferKey,
     new = _anew(old, known, anew)
     if old is new:
         return offer
+    origin = replace(new.origin, derived=offer.origin.derived or new.origin.derived)
     if old.key.option is not offer.key.option:
-        return replace(offer, hourly=offer.hourly / old.hourly * new.hourly)
+        return replace(offer, hourly=offer.hourly / old.hourly * new.hourly, origin=origin)
     hourly, upfront = offer.hourly + new.hourly - old.hourly, offer.upfront + new.upfront - old.upfront
-    return replace(offer, hourly=hourly, upfront=upfront)
+    return replace(offer, hourly=hourly, upfront=upfront, origin=origin)
 
 
 def _base(offer: Offer) -> OfferKey | None:

@@ -17,7 +17,7 @@ from hcloud.catalog.book import PriceBook
 from hcloud.catalog.quote import amortised_cost, commitment_cost
 from hcloud.catalog.shapes import UNSTEADY
 from hcloud.errors import InputError
-from hcloud.model.catalog import Offer, OfferKey, Payment, Provider, PurchaseOption
+from hcloud.model.catalog import Offer, OfferKey, Origin, Payment, Provider, PurchaseOption
 from hcloud.model.clouds.known import CLOUDS
 from hcloud.readers.bundle import bundled
 from hcloud.readers.prices.shipped.aws import size_units
@@ -305,8 +305,11 @@ def test_what_is_derived_from_a_price_moves_with_a_new_one() -> None:
     usual = OfferKey(Provider.GCP, "us-central1", "n2-standard-4", PurchaseOption.ON_DEMAND)
     windows = replace(usual, os="windows")
     flexible = [replace(k, option=PurchaseOption.FLEXIBLE_COMMITTED_USE, term_years=1) for k in (usual, windows)]
-    twice = replace(book.offers[usual], hourly=2 * price(book, usual))
+    origin = Origin("a refresh", date(2026, 11, 30))
+    twice = replace(book.offers[usual], hourly=2 * price(book, usual), origin=origin)
     anew = book.merged(PriceBook({}, {usual: twice}))
+    for key in (windows, *flexible):  # as old as the list, all ages said that nothing was refreshed
+        assert anew.offers[key].origin == replace(origin, derived=book.offers[key].origin.derived)
     licence = price(book, windows) - price(book, usual)
     assert price(anew, windows) == twice.hourly + licence
     flat = 2 * price(book, flexible[0])
