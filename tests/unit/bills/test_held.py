@@ -357,8 +357,13 @@ def test_what_idle_reservations_are_for_is_told_by_their_service_or_category(tmp
     vm = azure_day("", 240, "vm", "0.1", "UnusedReservation")
     sql = azure_day("", 240, "sql", "0.1", "UnusedReservation").replace("Virtual Machines", "SQL Database")
     (tmp_path / "azure.csv").write_text(AZURE_COLUMNS + vm + sql)
-    found = [[c.id for c in read_bill(tmp_path / name).commitments] for name in ("focus.csv", "azure.csv")]
-    assert found == [["ri-idle"], ["vm"]]
+    categories = {"vm": "Virtual Machines", "documents": "Azure Cosmos DB"}
+    both = [focus_hour("", 0, name, "0.5", "Unused").replace("\n", f",{of}\n") for name, of in categories.items()]
+    both = [row.replace("AWS,", "Microsoft,").replace("Reserved Instance", "Reservation") for row in both]
+    (tmp_path / "of_azure.csv").write_text(FOCUS_COLUMNS.replace("\n", ",x_SkuMeterCategory\n") + "".join(both))
+    names = ("focus.csv", "azure.csv", "of_azure.csv")
+    found = [[c.id for c in read_bill(tmp_path / name).commitments] for name in names]
+    assert found == [["ri-idle"], ["vm"], ["vm"]]
 
 
 def test_a_commitment_of_focus_with_nothing_but_unused_lines_was_not_used(tmp_path: Path) -> None:

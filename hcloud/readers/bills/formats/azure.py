@@ -22,7 +22,7 @@ from hcloud.readers.bills.money import AmountError, numbers_of, product
 _MACHINES = "virtual machines"
 _IMAGES = (("windows", "windows"), ("redhat", "rhel"), ("red hat", "rhel"), ("rhel", "rhel"), ("suse", "sles"))
 _COMPUTE = frozenset({_MACHINES, LICENCES, "cloud services", "container instances", "azure app service", "functions"})
-_RESERVED = _COMPUTE | {""}
+RESERVED = _COMPUTE | {""}
 """Categories of what reservations leave idle that may cover machines; of others (databases) none does."""
 _METER_REGIONS = {
     "useast": "eastus", "useast2": "eastus2", "uswest": "westus", "uswest2": "westus2", "uswest3": "westus3",
@@ -45,7 +45,7 @@ _EXCHANGE = "exchange"
 def _meaning(texts: Texts) -> BillLine:
     charge = texts["charge"].replace(" ", "").lower()
     if charge in ("unusedreservation", "unusedsavingsplan"):
-        is_elsewhere = charge == "unusedreservation" and texts["category"].lower() not in _RESERVED
+        is_elsewhere = charge == "unusedreservation" and texts["category"].lower() not in RESERVED
         return BillLine(LineKind.UNUSED) if is_elsewhere else BillLine(LineKind.UNUSED, holding=_idle(texts), fee=_COST)
     if charge in ("refund", "roundingadjustment"):
         return BillLine(LineKind.CREDIT)

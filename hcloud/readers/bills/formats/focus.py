@@ -18,6 +18,7 @@ from hcloud.model.bill import LineKind, Service, UsageKind
 from hcloud.model.catalog import Provider, PurchaseOption
 from hcloud.model.clouds.known import CLOUDS
 from hcloud.readers.bills.formats.amazon import CAPACITY, Ran, ran
+from hcloud.readers.bills.formats.azure import RESERVED
 from hcloud.readers.bills.formats.google import use_of_google
 from hcloud.readers.bills.formats.words import HOURS, LICENCES, details_in, hours_in, licensed_image
 from hcloud.readers.bills.lines import BillFormat, BillLine, NamedCommitment, Stream, Texts
@@ -217,6 +218,8 @@ def _holding(texts: Texts, provider: Provider | None, *, covered: bool = False) 
 
 def _is_of_other_services(texts: Texts, provider: Provider) -> bool:
     """Whether what was not used is for no compute; the description of a reserved machine may say what it is for."""
+    if texts["meter_category"] and texts["commitment_type"].lower() == "reservation":
+        return texts["meter_category"].lower() not in RESERVED
     service = texts["service"]
     said = service if CLOUDS[provider].seller.machines.search(service) else f"{service} {texts['description']}"
     return bool(_OTHER_SERVICES.search(said))
