@@ -410,8 +410,12 @@ def test_google_in_focus_counts_vcpus_and_memory(tmp_path: Path) -> None:
         "0.1,0.1,0.1,14400,seconds,USD,shop,us-central1\n"
         f"Google Cloud,Usage,Compute,Compute Engine,N2 Instance Ram running in Americas,{hour},"
         "0.05,0.05,0.05,16,gibibyte hour,USD,shop,us-central1\n"
+        f"Google Cloud,Usage,Compute,Compute Engine,Commitment v1: N2 Cpu in Americas for 1 Year,{hour},"
+        "0.08,0.08,0.08,4,hour,USD,shop,us-central1\n"
     )
-    (used,) = read_bill(path).usage
+    bill = read_bill(path)
+    (used,), (said,) = bill.usage, bill.said
+    assert (bill.lines[LineKind.OTHER_COMPUTE].rows, said.partition(":")[0]) == (1, "fees of Google's commitments")
     assert used.memory is not None
     assert (used.kind.family, used.hours.tolist(), used.memory.tolist()) == ("n2", [4], [16])
     assert used.cost == Decimal("0.15")

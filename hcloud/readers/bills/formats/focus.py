@@ -35,6 +35,7 @@ _SYSTEMS = (
     ("windows", "windows"), ("rhel", "rhel"), ("red hat", "rhel"), ("suse", "sles"), ("sles", "sles"),
     ("ubuntu pro", "ubuntu-pro"), ("linux", "linux"),
 )  # fmt: skip
+_NOT_TOLD = "fees of Google's commitments: this table does not say what they cover (plan Google's own export)"
 _DETAILS = ("InstanceType", "OperatingSystem", "ServiceType", "ImageType")
 
 
@@ -184,6 +185,8 @@ def _machine(texts: Texts, provider: Provider) -> _Machine | str | None:
         name = found[0] if found else ""
     if not name and provider is Provider.AZURE and texts["resource_type"].lower() not in _AZURE_MACHINES:
         return None
+    if not name and provider is Provider.GCP and description.startswith("Commitment"):
+        return _NOT_TOLD
     if not name:
         return "lines of machines whose instance type is not in the bill"
     if not CLOUDS[provider].names.pattern.fullmatch(name):
