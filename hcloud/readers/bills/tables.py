@@ -42,7 +42,8 @@ CUT = "files that end without a newline (the last line may be cut off)"
 _OWNERS = frozenset(
     {
         "lineitemresourceid", "resourceid", "resourceglobalname", "resourcename", "reservationreservationarn",
-        "savingsplansavingsplanarn", "commitmentdiscountid", "reservationid", "benefitid",
+        "savingsplansavingsplanarn", "commitmentdiscountid", "reservationid", "benefitid", "subscriptioninstanceid",
+        "xsubscriptioninstanceid",
     }
 )  # fmt: skip
 """Columns that name the resource or the commitment that a line is of."""

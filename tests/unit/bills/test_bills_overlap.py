@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 from hcloud.errors import InputError
+from hcloud.model.bill import LineKind
 from hcloud.readers.bills import twice
 from hcloud.readers.bills.reading import rank, read_bill
 from hcloud.readers.workloads.identity import identity_hashes
@@ -52,6 +53,32 @@ def hours_of(folder: Path) -> tuple[list[float], dict[str, int]]:
     bill = read_bill(folder)
     total = sum((used.hours for used in bill.usage), start=0 * bill.usage[0].hours)
     return total.reshape(-1, 24).sum(axis=1).tolist(), dict(bill.said)
+
+
+def test_credits_and_fees_of_google_that_two_files_share_count_once(tmp_path: Path) -> None:
+    """Its credits have the columns of their lines, and were taken for the same line twice: nothing was left out."""
+    head = (
+        "service.description,sku.description,usage_start_time,project.id,resource.name,subscription.instance_id,cost,"
+        "usage.amount_in_pricing_units,usage.pricing_unit,sku.id,credits\n"
+    )
+    credit = '"[{""amount"": -0.1, ""type"": ""COMMITTED_USAGE_DISCOUNT""}]"'
+    for name, days in (("a", range(1, 4)), ("b", range(3, 6))):
+        rows = [
+            f"Compute Engine,{sku},2026-10-{day:02} {hour:02}:00:00 UTC,p,{of},0.1,4,hour,{sku},{off}\n"
+            for day in days
+            for hour in range(24)
+            for sku, of, off in (
+                ("N2 Instance Core running in Americas", "vm,", credit),
+                ("Commitment v1: N2 Cpu in Americas for 1 Year", ",s", ""),
+            )
+        ]
+        (tmp_path / f"{name}.csv").write_text(head + "".join(rows))
+    bill = read_bill(tmp_path)
+    assert {kind: round(line.cost, 6) for kind, line in bill.lines.items()} == {
+        LineKind.ON_DEMAND: 12,
+        LineKind.COMMITTED: -12,
+        LineKind.RECURRING: 12,
+    }
 
 
 def test_the_export_that_says_most_is_read_first() -> None:

@@ -60,6 +60,14 @@ GOOGLE_FOCUS = replace(
     nested={"credits": ("xcredits",)},
     label=_label,
     expand=_before_credits,
-    identity=("chargeperiodstart", "resourceid", "skuid", "effectivecost", "subaccountid", "consumedquantity"),
+    identity=(
+        "chargeperiodstart",
+        "resourceid",
+        "skuid",
+        "effectivecost",
+        "subaccountid",
+        "consumedquantity",
+        "xsubscriptioninstanceid",
+    ),
     paths={},
 )
