@@ -68,7 +68,7 @@ def check_zone(name: str, options: WorkloadOptions) -> None:
 def _read(source: TraceFile, fmt: str, options: WorkloadOptions, progress: Progress | None = None) -> Workload:
     name = format_of(source, options) if fmt == "auto" else fmt
     check_zone(name, options)
-    with as_table(source, name, _needed(options) if name.startswith("jobs-") else None) as text:
+    with as_table(source, name, progress, _needed(options) if name.startswith("jobs-") else None) as text:
         workload: Workload = module_of(name).read(text, options, progress)
     provenance = workload.provenance
     if text is not source:
@@ -99,10 +99,12 @@ def _needed(options: WorkloadOptions) -> Needed | None:
     return among
 
 
-def as_table(source: TraceFile, name: str, needed: Needed | None = None) -> AbstractContextManager[TraceFile]:
+def as_table(
+    source: TraceFile, name: str, progress: Progress | None, needed: Needed | None = None
+) -> AbstractContextManager[TraceFile]:
     """A file of a format as text, for as long as it is needed, where its table is JSON or Parquet; any other itself. Of
     Parquet only the cells of columns that are ``needed``."""
     if name == "jobs-csv" and source.head.lstrip().startswith((b"{", b"[")):
-        return json_as_text(source)
+        return json_as_text(source, progress)
     is_table = source.head.startswith(PARQUET) and name != "bitbrains"
-    return parquet_as_text(source, needed=needed) if is_table else nullcontext(source)
+    return parquet_as_text(source, needed=needed, progress=progress) if is_table else nullcontext(source)

@@ -99,7 +99,7 @@ def _histories(
     fmt = _TABLES.get(fmt, fmt)
     check_zone(fmt, options)
     module = module_of(fmt)
-    with as_table(source, fmt) as text:
+    with as_table(source, fmt, progress) as text:
         if not hasattr(module, "measured"):
             return _of_a_whole(source, fmt, module.read(text, options, progress), options)
         found = module.measured(text, options, progress)
