@@ -236,7 +236,7 @@ def _assumed(
     cores = found.get("cores", "")
     if "vcpus_per_core" in units:
         yield f"{cores} is in per cent of a vCPU, as Alibaba has it"
-    if "cores_unit" not in units and (plain(cores) == "cpu" or "slots" in plain(cores)):
+    if "cores_unit" not in units and re.search("^cpu$|slots|threads", plain(cores)):
         yield f"{cores} counts vCPUs (else add --set vcpus_per_core=N, the vCPUs of each)"
     yield from _sizes_left(source, found, names)
     yield from _never_ran(units)

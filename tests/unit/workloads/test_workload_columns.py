@@ -625,7 +625,8 @@ def test_a_broken_line_of_json_is_named(tmp_path: Path) -> None:
         "createTime runDuration cpus", "qtime resources_used.walltime Resource_List.ncpus",
         "submission_time wallclock_s num_procs",
         "time_start time_end requested_cpus", "submitTime runTime numProcessors",
-        "SubmitTime ElapsedRaw ReqCPUs", "enqueued walltime_minutes n_cpus",
+        "SubmitTime ElapsedRaw ReqCPUs", "enqueued walltime_minutes n_cpus", "date_created total_time_ms num_vcpus",
+        "run_start run_end threads", "request_time job_end vcpu_count",
     ],
 )  # fmt: skip
 def test_columns_are_known_by_what_schedulers_and_clouds_call_them(tmp_path: Path, names: str) -> None:
@@ -648,6 +649,7 @@ def test_columns_are_known_by_what_schedulers_and_clouds_call_them(tmp_path: Pat
         ("submit_time,start_time,end_time,mem_mb,memory_gb", "memory is mem_mb (else say memory_gb)"),
         ("submit_time,started_at,launched_at,end_time,x", "start is started_at (else say launched_at)"),
         ("created,start,end,cpu", "cpu counts vCPUs (else add --set vcpus_per_core=N, the vCPUs of each)"),
+        ("created,start,end,x,threads", "threads counts vCPUs (else add --set vcpus_per_core=N, the vCPUs of each)"),
         (
             "submit_time,start_time,end_time,nodes,cpus_per_task",
             "each job takes 1 vCPU (else say cores=NAME), whatever nodes, cpus_per_task say",
@@ -888,6 +890,7 @@ def test_a_wait_is_not_taken_for_a_time(tmp_path: Path, time: str) -> None:
         "Nov 1, 2026, 10:00:00.5 AM UTC",
         "Sun Nov  1 10:00:00.5 UTC 2026",
         "Nov 1 2026 05:00:00.5 EST",
+        "2026-11-01 11:00:00.5 +0100 CET",
         "2026-11-01 11:00:00.5 CET",
         "Sun Nov  1 11:00:00.5 2026",
         "Nov  1 11:00:00.5 2026 L",

@@ -41,7 +41,7 @@ FORMATS = {
     "bitbrains-csv": WorkloadFormat("usage.bitbrains_csv", _headers("CPU cores|CPU usage [MHZ]")),
     "slurm": WorkloadFormat(
         "jobs.slurm",
-        lines=_lines(r"(?i)([\w/]+\|)*jobid(raw)?\|", r"JobId=\d+ "),
+        lines=_lines(r"(?i)([a-z/]+\|)*jobid(raw)?\|[a-z/|]*$", r"JobId=\d+ "),
         holds=((b'"jobs"', b'"submission"', b'"elapsed"'),),
     ),
     "pbs": WorkloadFormat("jobs.pbs", lines=_lines(r"\d\d/\d\d/\d{4} \d\d:\d\d:\d\d;\w;[^;]*;")),
