@@ -17,7 +17,7 @@ from hcloud.readers.workloads.formats import FORMATS, IN_A_ZONE
 from hcloud.readers.workloads.formats.jobs.json_text import json_as_text
 from hcloud.readers.workloads.meanings import called_columns
 from hcloud.readers.workloads.options import WorkloadOptions
-from hcloud.readers.workloads.recognise import PARQUET, format_of
+from hcloud.readers.workloads.recognise import OF_TABLES, PARQUET, format_of
 from hcloud.readers.workloads.source import TraceFile, only_member, open_source, spooled
 from hcloud.readers.workloads.tables.delimited import Progress
 from hcloud.readers.workloads.tables.parquet_text import Needed, parquet_as_text
@@ -104,7 +104,7 @@ def as_table(
 ) -> AbstractContextManager[TraceFile]:
     """A file of a format as text, for as long as it is needed, where its table is JSON or Parquet; any other itself. Of
     Parquet only the cells of columns that are ``needed``."""
-    if name == "jobs-csv" and source.head.lstrip().startswith((b"{", b"[")):
+    if name in OF_TABLES and source.head.lstrip().startswith((b"{", b"[")):
         return json_as_text(source, progress)
     is_table = source.head.startswith(PARQUET) and name != "bitbrains"
     return parquet_as_text(source, needed=needed, progress=progress) if is_table else nullcontext(source)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from collections.abc import Callable
 from dataclasses import replace
@@ -76,6 +77,10 @@ FORMS: dict[str, Callable[[], str]] = {
     "Azure's answer for several machines": lambda: json.dumps({"values": [azure_answer(name) for name in USE]}),
     "a column a machine": wide,
     "a row a machine": long,
+    "a column a machine, as JSON": lambda: json.dumps([*csv.DictReader(wide().splitlines())]),
+    "a row a machine, as JSON in lines": lambda: "\n".join(
+        map(json.dumps, csv.DictReader(long().splitlines(), delimiter=";"))
+    ),
     "a row a group of tags": lambda: long().replace("timestamp;host", "time;group"),
     "times of spreadsheets": lambda: wide().replace("-", "/").replace("web/", "web-").replace("+00:00", ""),
     "times of browsers": lambda: wide().replace("+00:00", " GMT+0000 (Coordinated Universal Time)"),

@@ -62,7 +62,7 @@ def json_as_text(source: TraceFile, progress: Progress | None = None) -> Iterato
         table = _table(source, repaired, None if progress is None else lambda share: progress(share / 2))
         with writing(folder.parent, FULL):
             csv.write_csv(table, file)
-        with told_of("job", "the keys of jobs"):
+        with told_of("job", "its keys"):
             yield replace(open_source(file, source.name), command=source.command, repaired=repaired, before=0.5)
 
 
