@@ -196,14 +196,10 @@ def test_use_that_dstat_writes_below_its_titles_is_made_a_table(tmp_path: Path) 
 @pytest.mark.parametrize(
     "text",
     [
-        '{"status": "ok", "series": [{"metric": "used", "scope": "host:web",'
-        ' "pointlist": [[1790000000000.0, 1.5], [1790000300000.0, 2.5]]}]}',
         '{"metric": {"__name__": "used"}, "values": [1.5, 2.5], "timestamps": [1790000000000, 1790000300000]}\n',
-        '{"data": {"type": "timeseries_response", "attributes": {"series": [{"group_tags": ["host:web"]}],'
-        ' "times": [1790000000000, 1790000300000], "values": [[1.5, 2.5]]}}}',
     ],
 )
-def test_series_of_datadog_and_victoriametrics_are_made_a_table(text: str, tmp_path: Path) -> None:
+def test_series_of_victoriametrics_are_made_a_table(text: str, tmp_path: Path) -> None:
     path = tmp_path / "FILE"
     path.write_text(text)
     subprocess.run(["bash", "-c", hint_of(path)], cwd=tmp_path, check=True)

@@ -68,6 +68,8 @@ FORMATS = {
             (b'"timeSeries"', b'"points"'),
             (b'"metric"', b'"points"', b'"interval"'),
             (b'"timeseries"', b'"value"'),
+            (b'"series"', b'"pointlist"'),
+            (b'"timeseries_response"', b'"attributes"'),
         ),
     ),
     "fetched": WorkloadFormat("usage.fetched", _headers("timestamp machine cores cores_used")),
