@@ -159,19 +159,26 @@ def advice(source: TraceFile, keys: Mapping[str, str], *where: str, told: str = 
 
 
 def with_the_rest(
-    hint: str, source: TraceFile, options: WorkloadOptions, read: Callable[[WorkloadOptions], object]
+    refused: HcloudError, source: TraceFile, options: WorkloadOptions, read: Callable[[WorkloadOptions], object]
 ) -> str:
-    """A hint as one command that has all it takes: the file is read with it, and what that is met with is added."""
+    """The hint of a refusal as one command that has all it takes: the file is read with it, and what that is met with
+    is added. It is no command where that would make other cells wrong."""
+    hint, known = refused.hint, {problem.where for problem in getattr(refused, "problems", ())}
     while isinstance(hint, Advice):
         try:
             read(hint.on(options))
         except HcloudError as error:
             more = error.hint
+            other = next((p for p in getattr(error, "problems", ()) if known and p.where not in known), None)
         else:
             return hint
-        if not isinstance(more, Advice) or not set(more.keys) - set(hint.keys):
+        if isinstance(more, Advice) and set(more.keys) - set(hint.keys):
+            hint = hint.beside(more, source)
+        elif other is None:
             return hint
-        hint = hint.beside(more, source)
+        else:
+            said = " and ".join(f"{key} {value}" for key, value in hint.keys.items())
+            return f"write all cells in one way: with {said} {other.value} would be wrong ({other.where})"
     return hint
 
 

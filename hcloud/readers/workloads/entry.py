@@ -54,7 +54,7 @@ def read_source(
     try:
         return _read(source, fmt, options, progress)
     except InputError as error:
-        error.hint = with_the_rest(error.hint, source, options, lambda more: _read(source, fmt, more))
+        error.hint = with_the_rest(error, source, options, lambda more: _read(source, fmt, more))
         raise
 
 

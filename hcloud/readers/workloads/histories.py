@@ -79,7 +79,7 @@ def read_histories(
         try:
             return _of_file(source, fmt, options, progress)
         except InputError as error:
-            error.hint = with_the_rest(error.hint, source, options, lambda more: _of_file(source, fmt, more).refuse())
+            error.hint = with_the_rest(error, source, options, lambda more: _of_file(source, fmt, more).refuse())
             raise
 
 

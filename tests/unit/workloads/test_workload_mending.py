@@ -244,6 +244,15 @@ def test_good_cells_beside_a_bad_one_are_judged_once(tmp_path: Path) -> None:
     assert len(calls) < 8 * rows
 
 
+def test_what_would_make_other_cells_wrong_is_no_command(tmp_path: Path) -> None:
+    """For one comma among points --decimal , was advised, with which the others were to be left out."""
+    path = tmp_path / "jobs.csv"
+    path.write_text('submit,duration,cores\n0,60,2\n1,60,"1,5"\n2,60,2.5\n')
+    assert hint_of(path) == ("write all cells in one way: with decimal , '2.5' would be wrong (line 4, column cores)")
+    path.write_text('submit,duration,cores\n0,60,2\n1,60,"1,5"\n2,60,x\n')
+    assert hint_of(path).endswith("--decimal ,")
+
+
 def test_commas_between_thousands_are_not_taken_for_decimals_without_a_word(tmp_path: Path) -> None:
     path = tmp_path / "jobs.csv"
     path.write_text('submit,duration\n0," 1,234"\n1,"1,234,567"\n')
