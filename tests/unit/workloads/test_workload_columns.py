@@ -227,9 +227,10 @@ def test_what_a_column_is_called_says_its_unit(
 def test_durations_of_parquet_know_their_unit(tmp_path: Path) -> None:
     path = tmp_path / "jobs.parquet"
     parquet.write_table(pa.table({"submit": [0.0], "took_min": pa.array([10], pa.duration("s"))}), path)
-    found = read_workload(path, options=WorkloadOptions(columns="duration=took_min"))
-    assert isinstance(found, Jobs)
-    assert found.duration.tolist() == [10.0]
+    for unit in ("auto", "hh:mm"):
+        found = read_workload(path, options=WorkloadOptions(columns="duration=took_min", duration_unit=unit))
+        assert isinstance(found, Jobs)
+        assert found.duration.tolist() == [10.0]
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
