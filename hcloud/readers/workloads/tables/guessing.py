@@ -89,8 +89,9 @@ def likely_units(source: TraceFile, found: Mapping[str, str], names: Sequence[st
         units.setdefault("open_ends", "leave-out")
     if "duration" not in found or unit_said("duration", found["duration"]):
         return units
-    first = next((row for row in cells if NUMBER.fullmatch(row.get(found["duration"], ""))), None)
-    unit = _unit_of(first, found, meant(names, JOBS)) if first else ""
+    rows = [row for row in cells if NUMBER.fullmatch(row.get(found["duration"], ""))]
+    rows.sort(key=lambda row: float(row[found["duration"]]))
+    unit = _unit_of(rows[len(rows) // 2], found, meant(names, JOBS)) if rows else ""
     return {**units, "duration_unit": unit} if unit else units
 
 
@@ -116,7 +117,7 @@ def _unit_of(row: Mapping[str, str], found: Mapping[str, str], named: Mapping[st
     if took and (unit := next((u for u, n in _OF_SECOND.items() if isclose(took, length * n, rel_tol=0.05)), None)):
         return "" if unit == "s" else unit
     if ticks_of(row[found["submit"]]) == _MS and took.is_integer():
-        return "ms"
+        return "ms" if took >= _MS else "s"  # less than a second is no job that is planned
     return "s" if took >= _LONG and isnan(length) else ""
 
 
