@@ -169,7 +169,8 @@ def with_the_rest(
             read(hint.on(options))
         except HcloudError as error:
             more = error.hint
-            other = next((p for p in getattr(error, "problems", ()) if known and p.where not in known), None)
+            new = [p for p in getattr(error, "problems", ()) if p.where not in known]
+            other = next((p for p in new if _column(p.where) in {_column(where) for where in known}), None)
         else:
             return hint
         if isinstance(more, Advice) and set(more.keys) - set(hint.keys):
@@ -180,6 +181,10 @@ def with_the_rest(
             said = " and ".join(f"{key} {value}" for key, value in hint.keys.items())
             return f"write all cells in one way: with {said} {other.value} would be wrong ({other.where})"
     return hint
+
+
+def _column(where: str) -> str:
+    return where.partition("column ")[2]
 
 
 def jobs_advice(source: TraceFile, found: Mapping[str, str], names: Sequence[str], units: Mapping[str, str]) -> Advice:

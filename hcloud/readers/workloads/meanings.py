@@ -36,14 +36,17 @@ _OF_JOBS = {
 }
 _OF_SERIES = {
     "timestamp": "timestamp time clock date datetime date_time ts timegenerated period_start interval_start "
-    "sample_time at measured_at sampled_at recorded_at zeit zeitpunkt zeitstempel datum",
-    "name": "name instance host hostname machine vm vm_name instance_id instance_name server node computer series "
-    "metric resource container pod tenant group rechner",
+    "sample_time at measured_at sampled_at recorded_at collected_at event_time eventtime zeit zeitpunkt "
+    "zeitstempel datum",
+    "name": "name instance host hostname host_name machine machine_name vm vm_name vmname instance_id instance_name "
+    "server server_name node node_name computer computer_name series metric resource resource_name container "
+    "container_name pod pod_name tenant group rechner",
     "value": "value val average avg mean usage utilization utilisation load percentage_cpu cpu cpu_usage cpu_util "
     "cpu_percent cpu_utilization cpu_utilisation cpuutilization cpu_load countervalue auslastung",
-    "cores": "cores vcpus cpu_cores cores_used used_cores vcpus_used kerne",
-    "percent": "percent percentage cpu_pct pct prozent",
-    "fraction": "fraction",
+    "cores": "cores vcpus cpu_cores cores_used used_cores vcpus_used cpu_usage_cores cpu_millicores kerne",
+    "percent": "percent percentage cpu_pct pct cpu_util_pct cpu_util_percent cpu_usage_pct cpu_usage_percent "
+    "cpu_utilization_percent prozent",
+    "fraction": "fraction cpu_fraction cpu_ratio",
     "requests": "requests request_count",
     "memory": "memory memory_gib mem_gib ram_gib memory_gb mem_gb ram_gb",
 }

@@ -33,7 +33,7 @@ from hcloud.readers.workloads.other_programs import OTHER_JSON, OTHER_TEXT
 from hcloud.readers.workloads.source import ZIP, TraceFile
 from hcloud.readers.workloads.tables.blanks import apart_by_blanks
 from hcloud.readers.workloads.tables.day_and_time import refuse_days_apart
-from hcloud.readers.workloads.tables.guessing import columns_of_jobs, is_of_machines, likely_units
+from hcloud.readers.workloads.tables.guessing import columns_of_jobs, is_of_machines, likely_units, times_among
 from hcloud.readers.workloads.tables.header import LOOK, Header, first_rows, header_names, separator
 from hcloud.readers.workloads.tables.parquet_text import parquet_as_text
 from hcloud.units import some_of
@@ -155,7 +155,7 @@ _JOBS, _SERIES = "a table of jobs (jobs-csv)", "a series (machines)"
 _FORMATS = "'hcloud workload --help' lists the formats, docs/reference/formats.md has an example of each"
 _NAMES, _LOOK, _TITLES = 12, 1000, 20
 _RULED = re.compile(rb"dag_id[^\n]*\n=+\+=")
-_KEY = re.compile(rb'"([A-Za-z_][\w. -]{0,40})"\s*:')
+_KEY = re.compile(rb'"([A-Za-z_@][\w. ()%/-]{0,40})"\s*:')
 
 
 def unknown_table(source: TraceFile, names: Sequence[str]) -> InputError:
@@ -188,6 +188,8 @@ def unknown_table(source: TraceFile, names: Sequence[str]) -> InputError:
     if value is not None:
         given = as_option({mine: series[mine] for mine in ("name", value, "memory") if mine in series}, whole=True)
         told = f"say which holds the times: --columns timestamp=NAME,{given}; its columns: {some_of(names, _NAMES)}"
+        if len(times := times_among(source, names)) == 1:
+            told = advice(source, {"columns": f"timestamp={times[0]},{given}"})
         return _refusal(source, _SERIES, "timestamp", told)
     told = (
         "of jobs say --columns submit=NAME,duration=NAME (or end=NAME), with cores=NAME, memory=NAME and id=NAME where"

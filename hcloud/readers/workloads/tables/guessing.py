@@ -68,6 +68,11 @@ def _that_are_as_called(names: Sequence[str], cells: Mapping[str, Sequence[str]]
     return [name for name in names if name not in other and not are_truths(cells[name])]
 
 
+def times_among(source: TraceFile, names: Sequence[str]) -> list[str]:
+    """The columns that hold a time in the first row, whatever they are called."""
+    return [name for name, cell in zip(names, next(iter(first_rows(source)), []), strict=False) if _is_moment(cell)]
+
+
 def _is_moment(cell: str) -> bool:
     cell = cell.strip()
     return bool(ticks_of(cell) or _DAY.match(cell) or written_as(cell) or is_date(cell))
