@@ -66,9 +66,11 @@ UNITS: Mapping[str, Mapping[str, str]] = {
     "cores": {"milli": "milli millis millicores millicpu m", "vcpu-hours": "hours hrs"},
 }
 """What a column's name ends with that says its unit, by our column and the unit."""
-ONLY_ALONE = frozenset(
-    "group clock at deleted deleted_at deletion_time delete_time complete stopped terminated threads".split()  # noqa: SIM905
+_ALONE = (
+    "group clock at deleted deleted_at deletion_time delete_time complete stopped terminated threads node node_name "
+    "host_name server_name machine_name computer_name resource resource_name"
 )
+ONLY_ALONE = frozenset(_ALONE.split())
 """Names that mean a column only where no other does."""
 _BEFORE_UNITS = {
     "duration": "duration run_time elapsed elapsed_time wall wall_time wallclock wall_clock wallclock_time "

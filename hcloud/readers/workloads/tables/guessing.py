@@ -117,11 +117,11 @@ def is_of_machines(source: TraceFile, names: Sequence[str], found: Mapping[str, 
 
 def _unit_of(row: Mapping[str, str], found: Mapping[str, str], named: Mapping[str, str]) -> str:
     """The unit of the duration of a job by its start and its end, else by that of its times; nothing where it is s."""
-    took = float(row[found["duration"]])
+    took, in_ms = float(row[found["duration"]]), ticks_of(row[found["submit"]]) == _MS
     length = _moment(row.get(named.get("end", ""), "")) - _moment(row.get(named.get("start", ""), ""))
     if took and (unit := next((u for u, n in _OF_SECOND.items() if isclose(took, length * n, rel_tol=0.05)), None)):
-        return "" if unit == "s" else unit
-    if ticks_of(row[found["submit"]]) == _MS and took.is_integer():
+        return "" if unit == "s" and not in_ms else unit
+    if in_ms and took.is_integer():
         return "ms" if took >= _MS else "s"  # less than a second is no job that is planned
     return "s" if took >= _LONG and isnan(length) else ""
 
