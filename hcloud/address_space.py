@@ -1,4 +1,4 @@
-"""Fits the process into a bounded address space (``ulimit -v``): libraries reserve several times what they use."""
+"""Keeps out what libraries load for nothing, and fits the process into a bounded address space (``ulimit -v``)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _LEAN = {
     "ARROW_IO_THREADS": "1",
 }
 _UNUSED = frozenset({"pandas", "pyarrow._s3fs", "pyarrow._gcsfs", "pyarrow._azurefs"})
-"""What pyarrow loads where it is there (75 MiB); no verb has use for it."""
+"""What pyarrow loads where it is there (75 MiB, and a second for the first scalar); no verb has use for it."""
 _ARENAS, _STACK_BYTES = -8, 2 << 20
 """M_ARENA_MAX of malloc.h; what a thread gets in place of 8 MiB."""
 
@@ -21,16 +21,17 @@ class _Unused:
     @staticmethod
     def find_spec(name: str, _path: object = None, _target: object = None) -> None:
         if name in _UNUSED:
-            raise ModuleNotFoundError(f"{name} is not loaded where the address space is bounded", name=name)
+            raise ModuleNotFoundError(f"{name} is not loaded: no verb has use for it", name=name)
 
 
 def fit_into_bounds() -> None:
-    """Ask libraries for little where the address space is bounded; before numpy and pyarrow are imported."""
+    """Keep out what is not used, and ask libraries for little where the address space is bounded; before numpy and
+    pyarrow are imported."""
+    sys.meta_path.insert(0, _Unused)
     if not is_bounded():
         return
     for name, value in _LEAN.items():
         os.environ.setdefault(name, value)
-    sys.meta_path.insert(0, _Unused)
     _bound_the_allocator()
 
 

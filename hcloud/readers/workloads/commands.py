@@ -159,20 +159,32 @@ def advice(source: TraceFile, keys: Mapping[str, str], *where: str, told: str = 
 
 
 def with_the_rest(
-    hint: str, source: TraceFile, options: WorkloadOptions, read: Callable[[WorkloadOptions], object]
+    refused: HcloudError, source: TraceFile, options: WorkloadOptions, read: Callable[[WorkloadOptions], object]
 ) -> str:
-    """A hint as one command that has all it takes: the file is read with it, and what that is met with is added."""
+    """The hint of a refusal as one command that has all it takes: the file is read with it, and what that is met with
+    is added. It is no command where that would make other cells wrong."""
+    hint, known = refused.hint, {problem.where for problem in getattr(refused, "problems", ())}
     while isinstance(hint, Advice):
         try:
             read(hint.on(options))
         except HcloudError as error:
             more = error.hint
+            new = [p for p in getattr(error, "problems", ()) if p.where not in known]
+            other = next((p for p in new if _column(p.where) in {_column(where) for where in known}), None)
         else:
             return hint
-        if not isinstance(more, Advice) or not set(more.keys) - set(hint.keys):
+        if isinstance(more, Advice) and set(more.keys) - set(hint.keys):
+            hint = hint.beside(more, source)
+        elif other is None:
             return hint
-        hint = hint.beside(more, source)
+        else:
+            said = " and ".join(f"{key} {value}" for key, value in hint.keys.items())
+            return f"write all cells in one way: with {said} {other.value} would be wrong ({other.where})"
     return hint
+
+
+def _column(where: str) -> str:
+    return where.partition("column ")[2]
 
 
 def jobs_advice(source: TraceFile, found: Mapping[str, str], names: Sequence[str], units: Mapping[str, str]) -> Advice:
@@ -236,7 +248,7 @@ def _assumed(
     cores = found.get("cores", "")
     if "vcpus_per_core" in units:
         yield f"{cores} is in per cent of a vCPU, as Alibaba has it"
-    if "cores_unit" not in units and (plain(cores) == "cpu" or "slots" in plain(cores)):
+    if "cores_unit" not in units and re.search("^cpu$|slots|threads", plain(cores)):
         yield f"{cores} counts vCPUs (else add --set vcpus_per_core=N, the vCPUs of each)"
     yield from _sizes_left(source, found, names)
     yield from _never_ran(units)

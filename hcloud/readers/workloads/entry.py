@@ -17,7 +17,7 @@ from hcloud.readers.workloads.formats import FORMATS, IN_A_ZONE
 from hcloud.readers.workloads.formats.jobs.json_text import json_as_text
 from hcloud.readers.workloads.meanings import called_columns
 from hcloud.readers.workloads.options import WorkloadOptions
-from hcloud.readers.workloads.recognise import PARQUET, format_of
+from hcloud.readers.workloads.recognise import OF_TABLES, PARQUET, format_of
 from hcloud.readers.workloads.source import TraceFile, only_member, open_source, spooled
 from hcloud.readers.workloads.tables.delimited import Progress
 from hcloud.readers.workloads.tables.parquet_text import Needed, parquet_as_text
@@ -54,7 +54,7 @@ def read_source(
     try:
         return _read(source, fmt, options, progress)
     except InputError as error:
-        error.hint = with_the_rest(error.hint, source, options, lambda more: _read(source, fmt, more))
+        error.hint = with_the_rest(error, source, options, lambda more: _read(source, fmt, more))
         raise
 
 
@@ -68,7 +68,7 @@ def check_zone(name: str, options: WorkloadOptions) -> None:
 def _read(source: TraceFile, fmt: str, options: WorkloadOptions, progress: Progress | None = None) -> Workload:
     name = format_of(source, options) if fmt == "auto" else fmt
     check_zone(name, options)
-    with as_table(source, name, _needed(options) if name.startswith("jobs-") else None) as text:
+    with as_table(source, name, progress, _needed(options) if name.startswith("jobs-") else None) as text:
         workload: Workload = module_of(name).read(text, options, progress)
     provenance = workload.provenance
     if text is not source:
@@ -99,10 +99,12 @@ def _needed(options: WorkloadOptions) -> Needed | None:
     return among
 
 
-def as_table(source: TraceFile, name: str, needed: Needed | None = None) -> AbstractContextManager[TraceFile]:
+def as_table(
+    source: TraceFile, name: str, progress: Progress | None, needed: Needed | None = None
+) -> AbstractContextManager[TraceFile]:
     """A file of a format as text, for as long as it is needed, where its table is JSON or Parquet; any other itself. Of
     Parquet only the cells of columns that are ``needed``."""
-    if name == "jobs-csv" and source.head.lstrip().startswith((b"{", b"[")):
-        return json_as_text(source)
+    if name in OF_TABLES and source.head.lstrip().startswith((b"{", b"[")):
+        return json_as_text(source, progress)
     is_table = source.head.startswith(PARQUET) and name != "bitbrains"
-    return parquet_as_text(source, needed=needed) if is_table else nullcontext(source)
+    return parquet_as_text(source, needed=needed, progress=progress) if is_table else nullcontext(source)

@@ -79,7 +79,7 @@ def read_histories(
         try:
             return _of_file(source, fmt, options, progress)
         except InputError as error:
-            error.hint = with_the_rest(error.hint, source, options, lambda more: _of_file(source, fmt, more).refuse())
+            error.hint = with_the_rest(error, source, options, lambda more: _of_file(source, fmt, more).refuse())
             raise
 
 
@@ -99,7 +99,7 @@ def _histories(
     fmt = _TABLES.get(fmt, fmt)
     check_zone(fmt, options)
     module = module_of(fmt)
-    with as_table(source, fmt) as text:
+    with as_table(source, fmt, progress) as text:
         if not hasattr(module, "measured"):
             return _of_a_whole(source, fmt, module.read(text, options, progress), options)
         found = module.measured(text, options, progress)

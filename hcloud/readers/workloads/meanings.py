@@ -13,16 +13,17 @@ _OF_JOBS = {
     "submission_id auftrag instance_id",
     "submit": "submit submit_time submitted submitted_at submitted_on submit_at submission submission_time time_submit "
     "arrival arrival_time arrived queued queued_at queued_when queued_dttm enqueued enqueued_at enqueue_time qtime "
-    "created created_at created_on create_time creation_time creation_timestamp creation_date submit_date "
-    "submission_date requested_at received_at qdate eingereicht",
+    "created created_at created_on create_time creation_time creation_timestamp creation_date time_created "
+    "date_created submit_date submission_date request request_time requested_at received_at qdate eingereicht",
     "start": "start start_date start_time time_start started started_at start_at begin begin_time began began_at "
-    "started_on stime launched launched_at launch_time launch_date execution_start job_start_date beginn gestartet",
+    "started_on stime launch launched launched_at launch_time launch_date execution_start run_start job_start "
+    "job_start_date beginn gestartet",
     "end": "end end_date end_time time_end ended ended_at ended_on end_at finish finish_time finish_date finished "
     "finished_at finished_on completed completed_at completed_on completion_time completion_date stop stop_time "
     "stopped stopped_at terminated terminated_at termination_time termination_date deleted deleted_at deletion_time "
-    "ende beendet complete",
+    "delete_time execution_end run_end job_end ende beendet complete",
     "cores": "cores core cpus cpu vcpus vcpu ncpus num_cpus num_cpu cpu_num "
-    "num_cores n_cpus n_cores ncores cpu_count cpu_cores "
+    "num_cores n_cpus n_cores ncores cpu_count cpu_cores num_vcpus n_vcpus nvcpus vcpu_count threads num_threads "
     "processors procs num_processors num_procs nprocs slots required_slots alloc_cpus req_cpus request_cpus "
     "requested_cpus requested_cpu requested_cores allocated_cpus cpu_request cpu_requests entrypoint_num_cpus "
     "resource_list_ncpus plan_cpu millicores millicpu kerne",
@@ -35,14 +36,17 @@ _OF_JOBS = {
 }
 _OF_SERIES = {
     "timestamp": "timestamp time clock date datetime date_time ts timegenerated period_start interval_start "
-    "sample_time at measured_at sampled_at recorded_at zeit zeitpunkt zeitstempel datum",
-    "name": "name instance host hostname machine vm vm_name instance_id instance_name server node computer series "
-    "metric resource container pod tenant group rechner",
+    "sample_time at measured_at sampled_at recorded_at collected_at event_time eventtime zeit zeitpunkt "
+    "zeitstempel datum",
+    "name": "name instance host hostname host_name machine machine_name vm vm_name vmname instance_id instance_name "
+    "server server_name node node_name computer computer_name series metric resource resource_name container "
+    "container_name pod pod_name tenant group rechner",
     "value": "value val average avg mean usage utilization utilisation load percentage_cpu cpu cpu_usage cpu_util "
     "cpu_percent cpu_utilization cpu_utilisation cpuutilization cpu_load countervalue auslastung",
-    "cores": "cores vcpus cpu_cores cores_used used_cores vcpus_used kerne",
-    "percent": "percent percentage cpu_pct pct prozent",
-    "fraction": "fraction",
+    "cores": "cores vcpus cpu_cores cores_used used_cores vcpus_used cpu_usage_cores cpu_millicores kerne",
+    "percent": "percent percentage cpu_pct pct cpu_util_pct cpu_util_percent cpu_usage_pct cpu_usage_percent "
+    "cpu_utilization_percent prozent",
+    "fraction": "fraction cpu_fraction cpu_ratio",
     "requests": "requests request_count",
     "memory": "memory memory_gib mem_gib ram_gib memory_gb mem_gb ram_gb",
 }
@@ -62,14 +66,17 @@ UNITS: Mapping[str, Mapping[str, str]] = {
     "cores": {"milli": "milli millis millicores millicpu m", "vcpu-hours": "hours hrs"},
 }
 """What a column's name ends with that says its unit, by our column and the unit."""
-ONLY_ALONE = frozenset(
-    ("group", "clock", "at", "deleted", "deleted_at", "deletion_time", "complete", "stopped", "terminated")
+_ALONE = (
+    "group clock at deleted deleted_at deletion_time delete_time complete stopped terminated threads node node_name "
+    "host_name server_name machine_name computer_name resource resource_name"
 )
+ONLY_ALONE = frozenset(_ALONE.split())
 """Names that mean a column only where no other does."""
 _BEFORE_UNITS = {
     "duration": "duration run_time elapsed elapsed_time wall wall_time wallclock wall_clock wallclock_time "
     "wall_clock_time ru_wallclock elapsed_raw execution_time exec_time took time_taken run_duration execution_duration "
-    "job_duration task_duration total_run_time resources_used_walltime processing_time dauer laufzeit realtime",
+    "job_duration task_duration total_run_time total_time resources_used_walltime processing_time dauer "
+    "laufzeit realtime",
     "memory": "memory mem ram memory_request mem_request mem_req req_mem max_rss memory_requests requested_memory "
     "request_memory requested_mem memory_requested mem_requested memory_limit mem_limit allocated_memory alloc_mem "
     "speicher arbeitsspeicher",

@@ -16,13 +16,6 @@ _ATTEMPTS = (
     " submit: (.startTimeEpoch / 1000), end: (if .completed then .endTimeEpoch / 1000 else null end)}]' apps.json >"
     " jobs.json, and add what each took where coresGranted is null (YARN, Kubernetes)"
 )
-_POINTS = (
-    """jq -r '"time,name,value", (.series[] | .scope as $s | .pointlist[] | [.[0], $s, .[1]] | @csv)' FILE > use.csv"""
-)
-_ANSWERED = (
-    """jq -r '"time,name,value", (.data.attributes as $a | range($a.series | length) as $s | range($a.times | length)"""
-    """ as $t | [$a.times[$t], ($a.series[$s].group_tags | join(" ")), $a.values[$s][$t]] | @csv)' FILE > use.csv"""
-)
 _EXPORTED = (
     """(echo time,name,value; jq -r '(.metric | tostring) as $s | [.timestamps, .values] | transpose[] |"""
     """ [.[0], $s, .[1]] | @csv' FILE) > use.csv"""
@@ -67,8 +60,6 @@ OTHER_JSON: tuple[tuple[frozenset[str], str, str], ...] = tuple(
             "CloudWatch's answer (monitoring) without samples",
             "ask for another time range, or other instances",
         ),
-        ("pointlist scope", "Datadog's series; as a table (machines) they are read", _POINTS),
-        ("attributes times values", "Datadog's answer of version 2; as a table (machines) it is read", _ANSWERED),
         ("metric timestamps", "VictoriaMetrics' export; as a table (machines) it is read", _EXPORTED),
         ("timeseries", "Azure Monitor's answer (monitoring) without 'value'", "az monitor metrics list > FILE"),
         ("timeSeries", "Google's timeSeries.list (monitoring) without points", "ask with view=FULL"),

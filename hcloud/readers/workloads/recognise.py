@@ -33,12 +33,14 @@ from hcloud.readers.workloads.other_programs import OTHER_JSON, OTHER_TEXT
 from hcloud.readers.workloads.source import ZIP, TraceFile
 from hcloud.readers.workloads.tables.blanks import apart_by_blanks
 from hcloud.readers.workloads.tables.day_and_time import refuse_days_apart
-from hcloud.readers.workloads.tables.guessing import columns_of_jobs, is_of_machines, likely_units
+from hcloud.readers.workloads.tables.guessing import columns_of_jobs, is_of_machines, likely_units, times_among
 from hcloud.readers.workloads.tables.header import LOOK, Header, first_rows, header_names, separator
 from hcloud.readers.workloads.tables.parquet_text import parquet_as_text
 from hcloud.units import some_of
 
 PARQUET = b"PAR1"
+OF_TABLES = ("jobs-csv", "series", "machines")
+"""Formats of tables, which may be JSON too."""
 _COMPANIONS = (
     (re.compile(r"[\d.]+,[\d.]+ \S"), "a map of flavours; give the file of requests beside it"),
     (re.compile(r"\d+ \d+$"), "a map of lifetime bins; give the file of requests beside it"),
@@ -71,7 +73,7 @@ def recognise(source: TraceFile) -> str:
     if source.head.lstrip()[:1] in (b"{", b"["):
         if {"submit", "duration"} <= set(_keys(source)) or {"submit", "end"} <= set(_keys(source)):
             return "jobs-csv"
-        raise _unknown_json(source)
+        return _json(source)
     if header is not None and len([*filter(None, header.names)]) > 1 and all(map(_A_NAME.fullmatch, header.names)):
         if {"submit", "duration"} & set(header.names):
             return "jobs-csv"  # which says what is wrong with each column
@@ -153,7 +155,7 @@ _JOBS, _SERIES = "a table of jobs (jobs-csv)", "a series (machines)"
 _FORMATS = "'hcloud workload --help' lists the formats, docs/reference/formats.md has an example of each"
 _NAMES, _LOOK, _TITLES = 12, 1000, 20
 _RULED = re.compile(rb"dag_id[^\n]*\n=+\+=")
-_KEY = re.compile(rb'"([A-Za-z_][\w. -]{0,40})"\s*:')
+_KEY = re.compile(rb'"([A-Za-z_@][\w. ()%/-]{0,40})"\s*:')
 
 
 def unknown_table(source: TraceFile, names: Sequence[str]) -> InputError:
@@ -186,6 +188,8 @@ def unknown_table(source: TraceFile, names: Sequence[str]) -> InputError:
     if value is not None:
         given = as_option({mine: series[mine] for mine in ("name", value, "memory") if mine in series}, whole=True)
         told = f"say which holds the times: --columns timestamp=NAME,{given}; its columns: {some_of(names, _NAMES)}"
+        if len(times := times_among(source, names)) == 1:
+            told = advice(source, {"columns": f"timestamp={times[0]},{given}"})
         return _refusal(source, _SERIES, "timestamp", told)
     told = (
         "of jobs say --columns submit=NAME,duration=NAME (or end=NAME), with cores=NAME, memory=NAME and id=NAME where"
@@ -215,10 +219,10 @@ def _keys(source: TraceFile) -> list[str]:
     return list(dict.fromkeys(key.decode() for key in _KEY.findall(source.head)))
 
 
-def _unknown_json(source: TraceFile) -> InputError:
-    """The refusal of JSON that is of no known shape."""
+def _json(source: TraceFile) -> str:
+    """The format of the table that JSON holds; InputError for JSON that is of no known shape."""
     if source.head.lstrip().startswith(b"[JobDetails("):
-        return unknown_text(source, "[JobDetails(")
+        raise unknown_text(source, "[JobDetails(")
     keys = _keys(source)
     words = set(keys) | {word for word in ("vector",) if f'"{word}"'.encode() in source.head}
     jobs = job_columns(keys)
@@ -226,14 +230,16 @@ def _unknown_json(source: TraceFile) -> InputError:
         raise no_json_job(source.name)
     for needed, nearest, hint in OTHER_JSON:
         if needed <= words and not ("jobs" in needed and is_jobs(jobs)):
-            return InputError(f"{source.name}: is JSON of no format that is read; nearest is {nearest}", hint=hint)
+            raise InputError(f"{source.name}: is JSON of no format that is read; nearest is {nearest}", hint=hint)
     if "submit" in jobs:
         with json_as_text(source) as text:
-            return unknown_table(text, header_names(text).names)
-    return InputError(
+            if (found := recognise(text)) in OF_TABLES:
+                return found
+            raise unknown_table(text, header_names(text).names)
+    raise InputError(
         f"{source.name}: is JSON of no format that is read; its keys: {some_of(keys, _NAMES) or 'none'}",
-        hint="JSON of CloudWatch, Prometheus, Google and Azure Monitor, sacct, condor_history, argo list and kubectl"
-        f" get pods,jobs is read; {_FORMATS}",
+        hint="JSON of CloudWatch, Prometheus, Google and Azure Monitor, Datadog, sacct, condor_history, argo list and"
+        f" kubectl get pods,jobs is read; {_FORMATS}",
     )
 
 

@@ -45,7 +45,8 @@ class TraceFile:
     """One regular file: its path, size, how it is packed, whether a byte order mark was skipped, its name for messages,
     the command that plans it (of a file in a folder: the folder), whether its last line has no end, which ``member`` of
     a zip archive it is, how many of its jobs were ``repaired`` by a rule before it became text, whether it is one
-    machine of several by its place in a folder, and which columns are ``in_seconds`` whatever their names say."""
+    machine of several by its place in a folder, which columns are ``in_seconds`` whatever their names say, and what
+    share of the work was done ``before`` it is opened."""
 
     path: Path
     size: int
@@ -59,6 +60,7 @@ class TraceFile:
     repaired: Mapping[str, int] = field(default_factory=dict)
     of_machine: bool = False
     in_seconds: frozenset[str] = frozenset()
+    before: float = 0.0
 
     def open(self) -> CheckedReader:
         """A reader of the decompressed bytes behind any byte order mark."""
@@ -142,8 +144,9 @@ class CheckedReader(io.RawIOBase):
 
     @property
     def share(self) -> float:
-        """How much of the file is read."""
-        return min(self.raw.tell() / max(self.source.size, 1), 1.0)
+        """How much of the work is done when so much of the file is read."""
+        before = self.source.before
+        return before + (1 - before) * min(self.raw.tell() / max(self.source.size, 1), 1.0)
 
     def close(self) -> None:
         """Close the file."""

@@ -92,3 +92,11 @@ def test_a_plan_of_a_trace_loads_nothing_that_reads_bills(tmp_path: Path) -> Non
 def test_verbs_that_look_at_machines_load_nothing_that_decides() -> None:
     words = "import sys, hcloud.usecases.live.apply, hcloud.usecases.live.status; sys.exit('numpy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", words], check=False).returncode == 0
+
+
+def test_arrow_loads_no_pandas_for_a_command() -> None:
+    """With pandas installed its first scalar loaded it, which took a second."""
+    words = "import sys; from hcloud.address_space import fit_into_bounds as fit; fit(); import pyarrow as pa\n"
+    words += "pa.scalar(1.0); print('pandas' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", words], check=True, capture_output=True, text=True)
+    assert done.stdout == "False\n"

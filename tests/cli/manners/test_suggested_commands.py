@@ -148,6 +148,13 @@ def test_durations_beside_times_in_milliseconds_are_taken_for_such(
     assert "if durations are in ms, by its times (else say s), read it with: " in said
     assert run([*shlex.split(said.partition("read it with: hcloud ")[2]), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["figures"]["core_hours"] == 2.0
+    ended = [{"start": n * 10**6, "end": n * 10**6 + 3_600_000, "duration": 3600} for n in (1793491, 1793492)]
+    path.write_text(json.dumps(ended))
+    assert "--set duration_unit=s" in refused(["workload", "show", str(path)], capsys)
+    for some, unit in (([300, 1_800_000, 1_800_000], "ms, by its times (else say s)"), ([300, 7200, 60], "s (else")):
+        several = [{**builds[at], "duration": length} for at, length in enumerate(some)]
+        path.write_text(json.dumps({"name": "x", "number": 3, "builds": several}))
+        assert f"if durations are in {unit}" in refused(["workload", "show", str(path)], capsys)
 
 
 def test_what_aws_batch_asks_for_in_a_list_is_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

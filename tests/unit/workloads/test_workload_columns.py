@@ -227,9 +227,10 @@ def test_what_a_column_is_called_says_its_unit(
 def test_durations_of_parquet_know_their_unit(tmp_path: Path) -> None:
     path = tmp_path / "jobs.parquet"
     parquet.write_table(pa.table({"submit": [0.0], "took_min": pa.array([10], pa.duration("s"))}), path)
-    found = read_workload(path, options=WorkloadOptions(columns="duration=took_min"))
-    assert isinstance(found, Jobs)
-    assert found.duration.tolist() == [10.0]
+    for unit in ("auto", "hh:mm"):
+        found = read_workload(path, options=WorkloadOptions(columns="duration=took_min", duration_unit=unit))
+        assert isinstance(found, Jobs)
+        assert found.duration.tolist() == [10.0]
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
@@ -625,7 +626,8 @@ def test_a_broken_line_of_json_is_named(tmp_path: Path) -> None:
         "createTime runDuration cpus", "qtime resources_used.walltime Resource_List.ncpus",
         "submission_time wallclock_s num_procs",
         "time_start time_end requested_cpus", "submitTime runTime numProcessors",
-        "SubmitTime ElapsedRaw ReqCPUs", "enqueued walltime_minutes n_cpus",
+        "SubmitTime ElapsedRaw ReqCPUs", "enqueued walltime_minutes n_cpus", "date_created total_time_ms num_vcpus",
+        "run_start run_end threads", "request_time job_end vcpu_count",
     ],
 )  # fmt: skip
 def test_columns_are_known_by_what_schedulers_and_clouds_call_them(tmp_path: Path, names: str) -> None:
@@ -648,6 +650,7 @@ def test_columns_are_known_by_what_schedulers_and_clouds_call_them(tmp_path: Pat
         ("submit_time,start_time,end_time,mem_mb,memory_gb", "memory is mem_mb (else say memory_gb)"),
         ("submit_time,started_at,launched_at,end_time,x", "start is started_at (else say launched_at)"),
         ("created,start,end,cpu", "cpu counts vCPUs (else add --set vcpus_per_core=N, the vCPUs of each)"),
+        ("created,start,end,x,threads", "threads counts vCPUs (else add --set vcpus_per_core=N, the vCPUs of each)"),
         (
             "submit_time,start_time,end_time,nodes,cpus_per_task",
             "each job takes 1 vCPU (else say cores=NAME), whatever nodes, cpus_per_task say",
@@ -847,7 +850,7 @@ def test_jobs_that_ended_before_they_began_are_left_out_by_the_command_that_is_n
         ("2026-11-01 00:00:00", "2026-11-01 02:00:00", "120", "min"),
         ("2026-11-01 00:00:00", "2026-11-01 02:00:00", "2.0", "h"),
         ("2026-11-01 00:00:00", "2026-11-01 02:00:00", "7199.5", None),
-        ("1790000000000", "1790007200000", "7200", None),
+        ("1790000000000", "1790007200000", "7200", "s"),
         ("1790000000000", "", "7200000", "ms"),
         ("2026-11-01T00:00:00Z", "", "7200000", "s"),
         ("2026-11-01T00:00:00Z", "", "7200", None),
@@ -888,6 +891,7 @@ def test_a_wait_is_not_taken_for_a_time(tmp_path: Path, time: str) -> None:
         "Nov 1, 2026, 10:00:00.5 AM UTC",
         "Sun Nov  1 10:00:00.5 UTC 2026",
         "Nov 1 2026 05:00:00.5 EST",
+        "2026-11-01 11:00:00.5 +0100 CET",
         "2026-11-01 11:00:00.5 CET",
         "Sun Nov  1 11:00:00.5 2026",
         "Nov  1 11:00:00.5 2026 L",

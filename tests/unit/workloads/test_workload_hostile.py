@@ -578,3 +578,17 @@ def test_a_limit_of_memory_is_not_told_as_a_damaged_file(tmp_path: Path, monkeyp
     monkeypatch.setattr(parquet, "ParquetFile", out_of_memory)
     with pytest.raises(MemoryError):
         read_workload(path)
+
+
+@pytest.mark.parametrize("name", ["jobs.parquet", "jobs.json"])
+def test_what_is_written_as_text_first_is_half_of_the_progress(name: str, tmp_path: Path) -> None:
+    path, told = tmp_path / name, list[float]()
+    if name == "jobs.parquet":
+        stamps = pa.array(np.arange(70_000), pa.timestamp("s", "Europe/Berlin"))
+        parquet.write_table(pa.table({"submit": stamps, "duration": np.ones(70_000)}), path)
+    else:
+        path.write_text('{"submit": 1, "duration": 1}\n' * 41_000, encoding="utf-8")
+    read_workload(path, progress=told.append)
+    assert told == sorted(told)
+    assert 0.2 < min(share for share in told if share) < 0.5 <= min(told[2:])
+    assert told[-1] == 1.0

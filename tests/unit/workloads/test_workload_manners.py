@@ -243,7 +243,7 @@ def test_columns_of_a_series_as_parquet(tmp_path: Path) -> None:
     parquet.write_table(pa.table({"seen": times, "node": hosts, "pct": [50.0, 25.0], "tags": [["x"], []]}), path)
     with pytest.raises(InputError, match="for which column timestamp is missing") as caught:
         read_workload(path)
-    assert "--columns timestamp=NAME,name=node,percent=pct" in caught.value.hint
+    assert "--columns timestamp=seen,name=node,percent=pct" in caught.value.hint
     found = read_workload(path, options=WorkloadOptions(columns="timestamp=seen,name=node,percent=pct", series_cores=4))
     assert list(found.cores) == [2, 1]
 

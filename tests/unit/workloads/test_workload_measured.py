@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from collections.abc import Callable
 from dataclasses import replace
@@ -76,6 +77,10 @@ FORMS: dict[str, Callable[[], str]] = {
     "Azure's answer for several machines": lambda: json.dumps({"values": [azure_answer(name) for name in USE]}),
     "a column a machine": wide,
     "a row a machine": long,
+    "a column a machine, as JSON": lambda: json.dumps([*csv.DictReader(wide().splitlines())]),
+    "a row a machine, as JSON in lines": lambda: "\n".join(
+        map(json.dumps, csv.DictReader(long().splitlines(), delimiter=";"))
+    ),
     "a row a group of tags": lambda: long().replace("timestamp;host", "time;group"),
     "times of spreadsheets": lambda: wide().replace("-", "/").replace("web/", "web-").replace("+00:00", ""),
     "times of browsers": lambda: wide().replace("+00:00", " GMT+0000 (Coordinated Universal Time)"),
@@ -428,9 +433,13 @@ def test_a_value_that_is_only_late_leaves_no_gap(header: str, dates: list[str], 
         ("time,web-nodes,spark-nodes", "4,2", 6),
         ("time,core-micro", "6", 6),
         ("time,group,host,cores", "a,b,4\nTIME,a,c,2", 6),
+        ("time,node_name,pod,cores", "a,b,4\nTIME,a,c,2", 6),
         ("time,host,total_cores,used_percent", "a,64,25", 16),
         ("time,pod,usageNanoCores", "a,4e9", 4),
         ("time,pod,CPU [m]", "a,4000", 4),
+        ("event_time,host_name,cpu_ratio", "a,0.25", 16),
+        ("collected_at,machine_name,cpu_usage_percent", "a,25", 16),
+        ("eventTime,server_name,cpu_millicores", "a,4000", 4),
     ],
 )
 def test_names_say_what_columns_hold(header: str, row: str, expected: float, tmp_path: Path) -> None:
@@ -509,6 +518,12 @@ def test_columns_of_parts_of_a_vcpu_are_read_as_such(header: str, scale: float, 
         ("ts,cpu_cores_used,mem_limit\n{0},4,28\n{1},5,35\n", "leave such columns out: "),
         ("time,cores,memory_used\n{0},4,28\n{1},5,35\n", "timestamp=time,cores=cores,memory=memory_used"),
         ("time,host,cpu_idle\n{0},a,90\n{1},a,80\n", "column 'cpu_idle' is no machine's use of CPUs by its name"),
+        (
+            "time,host,cpu_idle,dc\n{0},a,90,x\n{1},a,80,x\n",
+            "say which of cpu_idle, dc it uses: --columns timestamp=time,",
+        ),
+        ("time,host,avg_cpu,dc\n{0},a,90,x\n{1},a,80,x\n", "--columns timestamp=time,name=host,value=avg_cpu"),
+        ("bucket,host,cpu\n{0},a,90\n{1},a,80\n", "--columns timestamp=bucket,name=host,value=cpu"),
         (
             "timestamp,allocated_cpus,total_cpus\n{0},4,64\n{1},5,64\n",
             "column 'total_cpus' is no machine's use of CPUs",

@@ -196,14 +196,10 @@ def test_use_that_dstat_writes_below_its_titles_is_made_a_table(tmp_path: Path) 
 @pytest.mark.parametrize(
     "text",
     [
-        '{"status": "ok", "series": [{"metric": "used", "scope": "host:web",'
-        ' "pointlist": [[1790000000000.0, 1.5], [1790000300000.0, 2.5]]}]}',
         '{"metric": {"__name__": "used"}, "values": [1.5, 2.5], "timestamps": [1790000000000, 1790000300000]}\n',
-        '{"data": {"type": "timeseries_response", "attributes": {"series": [{"group_tags": ["host:web"]}],'
-        ' "times": [1790000000000, 1790000300000], "values": [[1.5, 2.5]]}}}',
     ],
 )
-def test_series_of_datadog_and_victoriametrics_are_made_a_table(text: str, tmp_path: Path) -> None:
+def test_series_of_victoriametrics_are_made_a_table(text: str, tmp_path: Path) -> None:
     path = tmp_path / "FILE"
     path.write_text(text)
     subprocess.run(["bash", "-c", hint_of(path)], cwd=tmp_path, check=True)
@@ -246,6 +242,15 @@ def test_good_cells_beside_a_bad_one_are_judged_once(tmp_path: Path) -> None:
     finally:
         sys.setprofile(None)
     assert len(calls) < 8 * rows
+
+
+def test_what_would_make_other_cells_wrong_is_no_command(tmp_path: Path) -> None:
+    """For one comma among points --decimal , was advised, with which the others were to be left out."""
+    path = tmp_path / "jobs.csv"
+    path.write_text('submit,duration,cores\n0,60,2\n1,60,"1,5"\n2,60,2.5\n')
+    assert hint_of(path) == ("write all cells in one way: with decimal , '2.5' would be wrong (line 4, column cores)")
+    path.write_text('submit,duration,cores\n0,60,2\n1,60,"1,5"\n2,60,x\n')
+    assert hint_of(path).endswith("--decimal ,")
 
 
 def test_commas_between_thousands_are_not_taken_for_decimals_without_a_word(tmp_path: Path) -> None:

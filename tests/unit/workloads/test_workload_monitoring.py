@@ -223,6 +223,39 @@ def test_a_machine_that_grows_busier_is_no_counter(tmp_path: Path) -> None:
     assert demand(tmp_path, matrix({"a": [(60 * n, 2.0) for n in range(100)]})).cores.max() == 2
 
 
+PERCENT: dict[str, object] = {"family": "percentage", "name": "percent"}
+NANO: dict[str, object] = {"family": "cpu", "name": "nanocore", "scale_factor": 1e-9}
+
+
+@pytest.mark.parametrize(
+    ("unit", "values", "cores"),
+    [
+        (PERCENT, [50.0, 75.0, None, 25.0], [4, 6, 6, 2]),
+        (NANO, [2e9, 3e9, None, 1e9], [2, 3, 3, 1]),
+        (None, [2, 3, None, 1], [2, 3, 3, 1]),
+    ],
+)
+def test_answers_of_datadog_are_read(
+    tmp_path: Path, unit: dict[str, object] | None, values: list[float | None], cores: list[float]
+) -> None:
+    """They had to be made a table, which said no unit."""
+    times = [1_790_000_000_000 + 300_000 * at for at in range(4)]
+    one = {"metric": "system.cpu.user", "unit": unit and [unit, None], "scope": "host:web"}
+    first = {"series": [{**one, "pointlist": list(zip(times, values, strict=True))}]}
+    tagged = [{"unit": unit and [unit, None], "group_tags": ["host:web"]}]
+    rows = {"series": tagged, "times": times, "values": [values]}
+    second = {"data": {"type": "timeseries_response", "attributes": rows}}
+    found = demand(tmp_path, first, series_value="auto" if unit else "cores")
+    assert found.cores.tolist() == cores
+    assert found.provenance.left_out == {"samples without a value": 1}
+    told = "cores" if unit is None else "auto" if unit is NANO else "percent"
+    assert demand(tmp_path, second, series_value=told).cores.tolist() == cores
+    broken: list[list[object]] = [[[1.0]], [], [["x", 1, {}, {}]]]
+    for cells in broken:
+        with pytest.raises(InputError, match="series 1"):
+            demand(tmp_path, {"data": {"type": "timeseries_response", "attributes": {**rows, "values": cells}}})
+
+
 def test_the_hint_for_values_of_no_unit_names_vcpus_too(tmp_path: Path) -> None:
     path = tmp_path / "answer.json"
     path.write_text(json.dumps(matrix({"10.0.0.0:9100": [(0, 7.0), (60, 5.0)]})))

@@ -174,6 +174,9 @@ def test_a_list_without_times_says_what_to_ask_for(tmp_path: Path) -> None:
         jobs(path)
     assert caught.value.hint is not None
     assert "sacct -P -X -D -a" in caught.value.hint
+    path.write_text("JobID|run_start|Run Time|CPU Count\n1|1790000000|60|4\n")  # of another scheduler
+    with pytest.raises(InputError, match="nearest is a table of jobs"):
+        jobs(path)
 
 
 SAME = """\

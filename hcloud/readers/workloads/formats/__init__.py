@@ -41,7 +41,7 @@ FORMATS = {
     "bitbrains-csv": WorkloadFormat("usage.bitbrains_csv", _headers("CPU cores|CPU usage [MHZ]")),
     "slurm": WorkloadFormat(
         "jobs.slurm",
-        lines=_lines(r"(?i)([\w/]+\|)*jobid(raw)?\|", r"JobId=\d+ "),
+        lines=_lines(r"(?i)([a-z/]+\|)*jobid(raw)?\|[a-z/|]*$", r"JobId=\d+ "),
         holds=((b'"jobs"', b'"submission"', b'"elapsed"'),),
     ),
     "pbs": WorkloadFormat("jobs.pbs", lines=_lines(r"\d\d/\d\d/\d{4} \d\d:\d\d:\d\d;\w;[^;]*;")),
@@ -68,6 +68,8 @@ FORMATS = {
             (b'"timeSeries"', b'"points"'),
             (b'"metric"', b'"points"', b'"interval"'),
             (b'"timeseries"', b'"value"'),
+            (b'"series"', b'"pointlist"'),
+            (b'"timeseries_response"', b'"attributes"'),
         ),
     ),
     "fetched": WorkloadFormat("usage.fetched", _headers("timestamp machine cores cores_used")),

@@ -22,7 +22,7 @@ _WRITTEN = re.compile(
     r"|(?P<d2>\d\d?)[ -](?P<m2>[a-z]{3,9})\.?,?[ -](?P<y2>\d{4})"
     r"|(?P<m3>[a-z]{3,9})\.?\s+(?P<d3>\d\d?)(?:,?\s+(?P<y3>\d{4}))?)"
     r"(?:[T,\s@]+(?P<h>\d\d?):(?P<min>\d\d)(?::(?P<s>\d\d)(?:[.,](?P<f>\d{1,9}))?)?(?:\s*(?P<half>[ap])\.?m\.?)?)?"
-    rf"(?:\s*(?P<zone>Z|(?:UTC|GMT)?[+-]\d\d(?::?\d\d)?|UTC|GMT|{'|'.join(_ZONES)})(?: \(.*\))?)?"
+    rf"(?:\s*(?P<zone>Z|(?:UTC|GMT)?[+-]\d\d(?::?\d\d)?|UTC|GMT|{'|'.join(_ZONES)})(?: (?:\(.*\)|[A-Z]{{3,4}}))?)?"
     r"(?:\s+(?P<y4>\d{4}))?(?:\s+[ELX])?",
     re.ASCII | re.IGNORECASE,
 )

@@ -30,7 +30,9 @@ from hcloud.readers.workloads.tables.locate import ISO, TableLayout, duplicates,
 from hcloud.readers.workloads.tables.marks import mark_of
 
 _DATE = re.compile(r"\s*\d{4}-\d\d-\d\d", re.ASCII)
-_UTC = re.compile(r"(Z|z|UTC|GMT|[+-]00(:?00)?)$")
+_UTC = re.compile(r"(Z|z|UTC|GMT|[+]00(:?00)?)$")
+ELSEWHERE = "-00:00"
+"""Behind a time in UTC of which the zone was another, as RFC 3339 has it."""
 _LONGEST_BLOCK = 1 << 19
 
 

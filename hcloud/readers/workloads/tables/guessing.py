@@ -68,6 +68,11 @@ def _that_are_as_called(names: Sequence[str], cells: Mapping[str, Sequence[str]]
     return [name for name in names if name not in other and not are_truths(cells[name])]
 
 
+def times_among(source: TraceFile, names: Sequence[str]) -> list[str]:
+    """The columns that hold a time in the first row, whatever they are called."""
+    return [name for name, cell in zip(names, next(iter(first_rows(source)), []), strict=False) if _is_moment(cell)]
+
+
 def _is_moment(cell: str) -> bool:
     cell = cell.strip()
     return bool(ticks_of(cell) or _DAY.match(cell) or written_as(cell) or is_date(cell))
@@ -89,8 +94,9 @@ def likely_units(source: TraceFile, found: Mapping[str, str], names: Sequence[st
         units.setdefault("open_ends", "leave-out")
     if "duration" not in found or unit_said("duration", found["duration"]):
         return units
-    first = next((row for row in cells if NUMBER.fullmatch(row.get(found["duration"], ""))), None)
-    unit = _unit_of(first, found, meant(names, JOBS)) if first else ""
+    rows = [row for row in cells if NUMBER.fullmatch(row.get(found["duration"], ""))]
+    rows.sort(key=lambda row: float(row[found["duration"]]))
+    unit = _unit_of(rows[len(rows) // 2], found, meant(names, JOBS)) if rows else ""
     return {**units, "duration_unit": unit} if unit else units
 
 
@@ -111,12 +117,12 @@ def is_of_machines(source: TraceFile, names: Sequence[str], found: Mapping[str, 
 
 def _unit_of(row: Mapping[str, str], found: Mapping[str, str], named: Mapping[str, str]) -> str:
     """The unit of the duration of a job by its start and its end, else by that of its times; nothing where it is s."""
-    took = float(row[found["duration"]])
+    took, in_ms = float(row[found["duration"]]), ticks_of(row[found["submit"]]) == _MS
     length = _moment(row.get(named.get("end", ""), "")) - _moment(row.get(named.get("start", ""), ""))
     if took and (unit := next((u for u, n in _OF_SECOND.items() if isclose(took, length * n, rel_tol=0.05)), None)):
-        return "" if unit == "s" else unit
-    if ticks_of(row[found["submit"]]) == _MS and took.is_integer():
-        return "ms"
+        return "" if unit == "s" and not in_ms else unit
+    if in_ms and took.is_integer():
+        return "ms" if took >= _MS else "s"  # less than a second is no job that is planned
     return "s" if took >= _LONG and isnan(length) else ""
 
 

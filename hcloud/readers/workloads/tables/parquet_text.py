@@ -12,8 +12,10 @@ import pyarrow.compute as pc
 from pyarrow import csv, parquet
 
 from hcloud.errors import InputError, writing
+from hcloud.readers.workloads import limits
 from hcloud.readers.workloads.findings import told_of
 from hcloud.readers.workloads.source import TraceFile, open_source, parquet_errors
+from hcloud.readers.workloads.tables.delimited import ELSEWHERE, Progress
 from hcloud.temporary import FULL, temporary_folder
 
 _WIDEST_GROUP = 1 << 30
@@ -36,9 +38,11 @@ def opened(source: TraceFile) -> Iterator[parquet.ParquetFile]:
 
 
 @contextmanager
-def parquet_as_text(source: TraceFile, rows: int | None = None, needed: Needed | None = None) -> Iterator[TraceFile]:
+def parquet_as_text(
+    source: TraceFile, rows: int | None = None, needed: Needed | None = None, progress: Progress | None = None
+) -> Iterator[TraceFile]:
     """The table, or its first rows, as CSV for as long as it is needed, named as the file; columns that are not
-    ``needed`` have no cells there: they may be as large as all others together."""
+    ``needed`` have no cells there: they may be as large as all others together. Writing it is half of the work."""
     with temporary_folder() as folder:
         path = folder / "table.csv"
         with opened(source) as file:
@@ -49,14 +53,16 @@ def parquet_as_text(source: TraceFile, rows: int | None = None, needed: Needed |
                 writing(folder.parent, FULL),
                 csv.CSVWriter(path, kinds, write_options=csv.WriteOptions(batch_size=most)) as out,
             ):
-                for batch in islice(_batches(source, file, most, used), 1 if rows else None):
+                for at, batch in enumerate(islice(_batches(source, file, most, used), 1 if rows else None)):
                     none = pa.nulls(len(batch), _NONE)
                     read = batch if used is None else [batch[n] if n in used else none for n in stored.names]
                     out.write_batch(pa.record_batch([_cells(column) for column in read], stored.names))
+                    if progress is not None:
+                        progress(at * most / file.metadata.num_rows / 2)
         timed = frozenset(field.name for field in stored if pa.types.is_duration(field.type))
         text = open_source(path, source.name)
         with told_of("row", "its columns"):
-            yield replace(text, command=source.command, of_machine=source.of_machine, in_seconds=timed)
+            yield replace(text, command=source.command, of_machine=source.of_machine, in_seconds=timed, before=0.5)
 
 
 def _batches(
@@ -72,7 +78,7 @@ def _kind(stored: pa.DataType) -> pa.DataType:
     """The type that is written: seconds of durations, numbers and times as they are, all else as texts."""
     if pa.types.is_duration(stored):
         return pa.float64()
-    is_time = pa.types.is_timestamp(stored) and stored.tz not in _UTC
+    is_time = pa.types.is_timestamp(stored) and stored.tz is None
     return stored if is_time or pa.types.is_integer(stored) or pa.types.is_floating(stored) else pa.string()
 
 
@@ -82,7 +88,8 @@ def _cells(values: pa.Array) -> pa.Array:
     if pa.types.is_duration(values.type):
         return pc.divide(values.cast(pa.duration("ns")).cast(pa.int64()).cast(kind, safe=False), 1e9)
     if pa.types.is_timestamp(values.type) and kind == pa.string():  # a zone makes Arrow twenty times slower
-        return pc.binary_join_element_wise(values.cast(pa.timestamp(values.type.unit)).cast(kind), "Z", "")
+        times, end = values.cast(pa.timestamp(values.type.unit)).cast(kind), limits.TEXT_BYTES
+        return pc.binary_replace_slice(times, end, end, "Z" if values.type.tz in _UTC else ELSEWHERE)
     if pa.types.is_nested(values.type) or pa.types.is_binary(values.type):
         return pc.if_else(values.is_valid(), f"{values.type}", pa.scalar(None, kind))
     cells = values if values.type == kind else values.cast(kind)

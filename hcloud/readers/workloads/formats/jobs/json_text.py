@@ -53,20 +53,21 @@ _ARRAY = (
 
 
 @contextmanager
-def json_as_text(source: TraceFile) -> Iterator[TraceFile]:
-    """The jobs as CSV for as long as it is needed, named as the file; what is wrong with it is said by job. What an
+def json_as_text(source: TraceFile, progress: Progress | None = None) -> Iterator[TraceFile]:
+    """The jobs as CSV for as long as it is needed, named as the file; what is wrong with it is said by job. Writing it
+    is half of the work. What an
     object in a job holds is a column by its own name, with the object's before it where two have that."""
     with temporary_folder() as folder:
         file, repaired = folder / "table.csv", Counter[str]()
-        table = _table(source, repaired)
+        table = _table(source, repaired, None if progress is None else lambda share: progress(share / 2))
         with writing(folder.parent, FULL):
             csv.write_csv(table, file)
-        with told_of("job", "the keys of jobs"):
-            yield replace(open_source(file, source.name), command=source.command, repaired=repaired)
+        with told_of("job", "its keys"):
+            yield replace(open_source(file, source.name), command=source.command, repaired=repaired, before=0.5)
 
 
-def _table(source: TraceFile, repaired: Counter[str]) -> pa.Table:
-    objects = enumerate(json_objects(source), 1)
+def _table(source: TraceFile, repaired: Counter[str], progress: Progress | None) -> pa.Table:
+    objects = enumerate(json_objects(source, progress=progress), 1)
     jobs = (_whole(job, f"job {number}", source.name, repaired) for number, job in objects)
     try:
         chunks = [_chunk(first, jobs) for first in jobs]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -33,12 +34,13 @@ FORMAT = "jobs-csv"
 def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None = None) -> Jobs:
     """Jobs of a comma, semicolon, tab or bar separated file with a header."""
     called = called_columns(options.columns)
+    timed = called.get("duration", "duration") in source.in_seconds
     asked, options = options, in_units_said(options, called)
+    options = replace(options, duration_unit="s") if timed else options
     known = job_schema(header_names(source).names, called, options)
     extra = options.extra_columns == "ignore" or bool(called)
     layout = header_layout(source, known, ignore_extra=extra, called=called, decimal=options.decimal)
-    timed = called.get("duration", "duration") in source.in_seconds
-    if timed or any(column.sort == "clock" for column in layout.columns):
+    if any(column.sort == "clock" for column in layout.columns):
         options = told_in_cells(options)
     sink = read_table(source, layout, options.max_rows, progress)
     note_unit_of_name(sink, asked, called)

@@ -86,7 +86,7 @@ def _tables(source: TraceFile, options: WorkloadOptions, progress: Progress | No
 def _columns(
     source: TraceFile, columns: tuple[Column, ...], options: WorkloadOptions, progress: Progress | None = None
 ) -> Sink:
-    with parquet_as_text(source) as text:
+    with parquet_as_text(source, progress=progress) as text:
         return read_table(text, header_layout(text, columns, ignore_extra=True), options.max_rows, progress)
 
 

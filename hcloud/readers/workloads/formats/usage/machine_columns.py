@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from hcloud.errors import InputError
-from hcloud.readers.workloads.commands import advice
+from hcloud.readers.workloads.commands import Advice, advice
 from hcloud.readers.workloads.findings import shown
 from hcloud.readers.workloads.meanings import (
     JOBS,
@@ -164,8 +164,8 @@ def _wide(source: TraceFile, names: list[str], options: WorkloadOptions, time: i
         rows = meant(names, SERIES).get("name")
         hint = _with_memory(source, names, kept, odd) if kept else ""
         if rows is not None and not options.columns:
-            of_each = of_rows(names[time], rows, [name for name in names if name not in (names[time], rows)])
-            hint = "; else ".join(filter(None, (of_each, hint)))
+            of_each = of_rows(source, names[time], rows, [name for name in names if name not in (names[time], rows)])
+            hint = of_each if isinstance(of_each, Advice) else "; else ".join(filter(None, (of_each, hint)))
         raise InputError(
             f"{source.name}: line 1: column {shown(names[odd[0]])} is no machine's use of CPUs by its name (if it is, "
             f"{said})",
@@ -185,9 +185,13 @@ def _with_memory(source: TraceFile, names: list[str], kept: list[int], odd: list
     return advice(source, {"columns": as_option(keys, whole=True)}, f"{memory} is the memory in use with it")
 
 
-def of_rows(time: str, name: str, values: list[str]) -> str:
-    """What to say of a table whose rows may name their machine, beside several columns."""
-    keys = as_option({"timestamp": time, "name": name, "value": "NAME"}, whole=True)
+def of_rows(source: TraceFile, time: str, name: str, values: list[str]) -> str:
+    """What to say of a table whose rows may name their machine: the command, where one column alone may be its use."""
+    fine = [one for one in values if not _is_no_machine(one, alone=True) and not _is_bound(one)]
+    used = [one for one in fine if len(values) == 1 or _OF_CPUS.search(plain(one))]
+    keys = as_option({"timestamp": time, "name": name, "value": used[0] if len(used) == 1 else "NAME"}, whole=True)
+    if len(used) == 1:
+        return advice(source, {"columns": keys}, f"{name} is the machine of each row")
     told = f"say which of {some_of(values, _NAMED)} it uses"
     return f"if {name} is the machine of each row, {told}: --columns {shlex.quote(keys)}"
 

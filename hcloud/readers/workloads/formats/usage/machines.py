@@ -16,7 +16,6 @@ import numpy as np
 from hcloud.errors import InputError
 from hcloud.model.workload import Demand, Modelled
 from hcloud.readers.workloads import limits
-from hcloud.readers.workloads.commands import advice
 from hcloud.readers.workloads.findings import Findings, shown
 from hcloud.readers.workloads.formats.jobs.stated_units import IN_A_GIB
 from hcloud.readers.workloads.formats.usage.machine_columns import GOOGLE, MachineColumns, machine_columns, of_rows
@@ -176,10 +175,7 @@ class _MachineTable:
             return ""  # formatted numbers
         name = odd.pop()
         values = [names[at] for at in (first, *more) if names[at] != name]
-        if len(values) > 1:
-            return of_rows(names[self.columns.time], name, values)
-        keys = {"timestamp": names[self.columns.time], "name": name, "value": values[0]}
-        return advice(self.source, {"columns": as_option(keys, whole=True)}, f"{name} is the machine of each row")
+        return of_rows(self.source, names[self.columns.time], name, values)
 
     def _is_label(self, cells: list[str]) -> bool:
         """Whether a line behind the header names a label of every series: Google's, with texts or long ids."""

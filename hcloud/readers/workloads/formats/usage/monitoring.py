@@ -1,5 +1,5 @@
 """Answers of monitoring as JSON: CloudWatch's ``get-metric-statistics`` and ``get-metric-data``, Prometheus' range
-queries, Google's ``timeSeries.list`` and Azure's ``az monitor metrics list``."""
+queries, Google's ``timeSeries.list``, Azure's ``az monitor metrics list`` and Datadog's queries."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hcloud.model.workload import Demand
 from hcloud.readers.workloads.findings import Findings
 from hcloud.readers.workloads.formats.json_parts import object_in, objects_in
 from hcloud.readers.workloads.formats.usage.measured import MeasuredSeries, MeasuredUse, refuse_counters
-from hcloud.readers.workloads.formats.usage.monitoring_clouds import of_azure, of_google
+from hcloud.readers.workloads.formats.usage.monitoring_clouds import of_azure, of_datadog, of_google
 from hcloud.readers.workloads.formats.usage.samples import sampled
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.source import TraceFile
@@ -67,7 +67,7 @@ def _document(source: TraceFile) -> Mapping[str, Any]:
     if isinstance(document, list):  # as 'gcloud monitoring' prints it
         document = {"timeSeries": document}
     if not isinstance(document, dict):
-        raise InputError(f"{source.name}: is no answer of CloudWatch, Prometheus, Google or Azure Monitor")
+        raise InputError(f"{source.name}: is no answer of CloudWatch, Prometheus, Google, Azure Monitor or Datadog")
     if document.get("status") == "error":
         raise InputError(f"{source.name}: Prometheus refused the query: {document.get('error')}")
     for key, advice in _PAGED.items():
@@ -85,6 +85,7 @@ def _series(
     yield from _of_prometheus(document, findings)
     yield from of_google(document, findings)
     yield from of_azure(document, findings, left_out)
+    yield from of_datadog(document, findings, left_out)
 
 
 def _of_metric_data(

@@ -1,4 +1,5 @@
-"""Google's ``timeSeries.list`` and Azure's ``az monitor metrics list`` as series of one machine each."""
+"""Google's ``timeSeries.list``, Azure's ``az monitor metrics list`` and Datadog's queries as series of one machine
+each."""
 
 from __future__ import annotations
 
@@ -17,6 +18,7 @@ _STATISTICS = ("average", "maximum", "minimum", "total")
 _CPU = "Percentage CPU"
 _RATE = "a rate of vCPUs: ask for perSeriesAligner ALIGN_RATE"
 _OTHER = f"metrics other than {_CPU}"
+_EMPTY = "samples without a value"
 
 
 def of_google(document: Mapping[str, Any], findings: Findings) -> Iterator[MeasuredSeries]:
@@ -90,10 +92,34 @@ def _points(one: Mapping[str, Any], left_out: dict[str, int]) -> list[Sequence[A
     """Times and values of one statistic; minutes without one are counted."""
     data = objects_in(one, "data")
     which = next((name for name in _STATISTICS if any(name in point for point in data)), "average")
-    empty = sum(point.get(which) is None for point in data)
-    if empty:
-        left_out["samples without a value"] = left_out.get("samples without a value", 0) + empty
-    return [(point.get("timeStamp"), point[which]) for point in data if point.get(which) is not None]
+    return _filled([(point.get("timeStamp"), point.get(which)) for point in data], left_out)
+
+
+def _filled(pairs: Sequence[Sequence[Any]], left_out: dict[str, int]) -> list[Sequence[Any]]:
+    """The pairs that have a value; the others are counted."""
+    filled = [pair for pair in pairs if pair[-1] is not None]
+    if len(filled) < len(pairs):
+        left_out[_EMPTY] = left_out.get(_EMPTY, 0) + len(pairs) - len(filled)
+    return filled
+
+
+def of_datadog(document: Mapping[str, Any], findings: Findings, left_out: dict[str, int]) -> Iterator[MeasuredSeries]:
+    """Each series of an answer of version 1, with its metric and its points, or of 2, where the times are of all."""
+    answer = object_in(object_in(document, "data"), "attributes") or document
+    for at, one in enumerate(objects_in(answer, "series"), 1):
+        unit, metric = next(iter(objects_in(one, "unit")), {}), str(one.get("metric", ""))
+        percent = "percent" if "cpu" in metric and unit.get("name") == "percent" else ""
+        in_cores = unit.get("family") == "cpu"
+        try:
+            pairs = one.get("pointlist") or list(zip(answer["times"], answer["values"][at - 1], strict=True))
+            scale = float(unit["scale_factor"]) if in_cores else 1
+            pairs = [(time, value * scale) for time, value in _filled(pairs, left_out)]
+            tags = one.get("scope") or " ".join(one.get("group_tags", ()))
+        except (LookupError, TypeError, ValueError):
+            findings.add(f"series {at}", "no value for each time", "pairs of a time and a number, in a known unit")
+            continue
+        name = ",".join(filter(None, (metric, str(tags))))
+        yield sampled(f"series {at}", name, pairs, findings, unit="cores" if in_cores else percent)
 
 
 def _named(metric: Mapping[str, Any]) -> str:
