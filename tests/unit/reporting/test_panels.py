@@ -179,6 +179,8 @@ def test_no_share_is_above_all(kind: PanelKind, values: tuple[float, ...]) -> No
     shares = [float(text) for text in texts if text.isdecimal() and int(text) > 50]
     assert max(shares) == 100
     assert min(shares) < 100
+    places = [float(e.get("cy", "")) for e in ET.fromstring(drawn(one).svg()).iter(f"{SVG}circle")]
+    assert max(places) < 100, "little room above"
 
 
 def test_names_of_points_that_lie_close_together_cover_neither_points_nor_names() -> None:
@@ -188,10 +190,17 @@ def test_names_of_points_that_lie_close_together_cover_neither_points_nor_names(
         ("HF", 0.75, 94),
         ("HM", 0.77, 84),
         ("OdF", 0.78, 94.5),
-        ("SR", 0.9, 100),
+        *((name, 0.9, 100) for name in ("SR", "SR2", "SR3", "SR4")),
     ]
     panel = Panel("", "dots", "$", "%", [SeriesMark(name, x, (float(y), 0.0)) for name, x, y in marks])
     named = [e for e in ET.fromstring(drawn(panel, 340).svg()).iter(f"{SVG}text") if e.text in {m[0] for m in marks}]
     boxes = [(float(e.get("x", "")), float(e.get("y", "")), 3.8 * len(e.text or "")) for e in named[: len(marks)]]
     for at, (x, y, half) in enumerate(boxes):
         assert all(abs(x - far) >= half + wide or abs(y - up) >= 12 for far, up, wide in boxes[:at]), named[at].text
+
+
+def test_of_counts_no_tick_lies_between_whole_numbers() -> None:
+    panel = Panel("", "stacked", "minutes", "in 5 minutes", [SeriesMark("started", 0.0, (1.0,))], names=("0", "5"))
+    texts = {e.text for e in ET.fromstring(drawn(panel).svg()).iter(f"{SVG}text")}
+    assert "1" in texts
+    assert not any(text and text.startswith("0.") for text in texts)
