@@ -203,6 +203,15 @@ def test_the_screen_ends_in_three_numbers_and_says_what_they_rest_on(pool: Path,
     assert len(list(csv.DictReader(capsys.readouterr().out.splitlines()))) == 2 * 24
 
 
+def test_where_no_job_finds_room_nothing_is_saved(pool: Path, capsys: Capture) -> None:
+    """That was told as $0 a month against on-demand machines at $0.0000 a vCPU-hour."""
+    batch([("wide", float(MONDAY), 7 * 86_400.0, 10, "batch", "")])
+    assert run(["harvest", "plan", "util.csv", "--servers", "servers.csv", "--workload", "batch.csv", *NOW]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "Batch can use 0 of them" in told
+    assert "That saves nothing: the best plan of batch's own machines costs $" in told
+
+
 def test_the_picture_shows_what_is_paid_for_in_four_parts(pool: Path, capsys: Capture) -> None:
     asked = ["harvest", "plan", "util.csv", "--servers", "servers.csv", "--workload", "batch.csv", *NOW]
     assert run([*asked, "--picture", "week.svg"]) == 0
