@@ -6,6 +6,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+import re
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -216,7 +217,9 @@ def test_the_picture_shows_what_is_paid_for_in_four_parts(pool: Path, capsys: Ca
     asked = ["harvest", "plan", "util.csv", "--servers", "servers.csv", "--workload", "batch.csv", *NOW]
     assert run([*asked, "--picture", "week.svg"]) == 0
     drawn = Path("week.svg").read_text(encoding="utf-8")
-    assert all(word in drawn for word in ("services", "batch", "idle", "reserve", "64 vCPUs paid for"))
+    assert all(word in drawn for word in ("services", "batch", "idle", "reserve", "64 vCPUs paid for", "days (the"))
+    ticks = re.findall(r">(\d+)</text>", drawn)
+    assert ticks[-3:] == ["5", "6", "7"], "hours had ticks at 10, 20, 30 ..., which no night begins at"
     assert run([*asked, "--picture", "week.bmp"]) == 64
 
 
