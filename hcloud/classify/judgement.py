@@ -78,10 +78,10 @@ class PerformanceTarget:
     sure: bool = False
 
 
-def size_for(row: CompletedRow, target: PerformanceTarget) -> str | None:
+def size_for(columns: Mapping[str, Predicted], target: PerformanceTarget) -> str | None:
     """The smallest column by natural order that reaches the target; None where no column does."""
     reaching = []
-    for column, predicted in row.columns.items():
+    for column, predicted in columns.items():
         if target.rising:
             reached = (predicted.low if target.sure else predicted.value) >= target.value
         else:

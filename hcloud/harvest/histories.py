@@ -99,7 +99,7 @@ def on_one_grid(servers: Sequence[ServerHistory], policy: HarvestPolicy) -> Tena
             f"the history is {format_span(last - first)} long; types of use need {policy.least_days} whole days, and"
             f" {policy.periodic_days} to find a daily pattern"
         )
-    grid = _Grid(np.ceil(last / step) * step - days * DAY, step, days * DAY // step)
+    grid = _Grid(np.floor(last / step) * step - days * DAY, step, days * DAY // step)
     by_tenant = dict[str, list[ServerHistory]]()
     for server in servers:
         by_tenant.setdefault(server.tenant, []).append(server)

@@ -123,7 +123,7 @@ def check_replicas(found: ReplicaPool, blocks: int) -> None:
             f"{file}: {counted(eligible, 'tenant')} with space; replicas need {side}, so that no two are of one tenant"
         )
     most = float(found.space.max() / found.space.sum())
-    if most > 1 - 1 / found.copies:
+    if found.copies > 1 and most > 1 - 1 / found.copies:
         name = found.servers.tenants.names[int(found.space.argmax())]
         raise EvidenceError(
             f"{file}: tenant {name!r} has {most:.0%} of the space; {found.copies} copies of every block on tenants that"

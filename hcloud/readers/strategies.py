@@ -82,9 +82,28 @@ def part_names(part: Part) -> tuple[str, ...]:
     return GREEDY, *sorted(found - {GREEDY})
 
 
-def with_parts(strategies: Sequence[Strategy], part: Part, names: Sequence[str]) -> tuple[Strategy, ...]:
-    """Every strategy with every one of these parts; as they are where none is named."""
-    return tuple(with_part(s, part, name) for s in strategies for name in names) if names else tuple(strategies)
+def with_parts(strategies: Sequence[Strategy], part: Part, given: Sequence[str]) -> tuple[Strategy, ...]:
+    """Every strategy with every one of these parts; as they are where none is named. ``all`` are those that a strategy
+    can have."""
+    names = [n for name in given for n in (part_names(part) if name.lower() == "all" else name.split(","))]
+    is_all = "all" in (name.lower() for name in given)
+    if not names:
+        return tuple(strategies)
+    return tuple(made for s in strategies for made in _with_each(s, part, dict.fromkeys(names), is_all=is_all))
+
+
+def _with_each(strategy: Strategy, part: Part, names: Iterable[str], *, is_all: bool) -> list[Strategy]:
+    found, refused = list[Strategy](), list[UsageError]()
+    for name in names:
+        try:
+            found.append(with_part(strategy, part, name))
+        except UsageError as error:
+            if not is_all or name not in part_names(part):
+                raise
+            refused.append(error)
+    if refused and not found:
+        raise refused[0]
+    return found
 
 
 def with_part(strategy: Strategy, part: Part, name: str) -> Strategy:

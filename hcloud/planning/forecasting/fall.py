@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 DAYS_OF_WEEK, LEAST_DAYS = WEEK // DAY, 3  # ours: fewer days are chance
 WEEKS_OF_YEAR = YEAR // WEEK
 MOST_DAYS = 1 / 3  # ours: two of three that fell, by how much more they are than the others, in shares of all
+SURE = 3.0  # ours: standard errors from none that make a change one
 YEAR_BEFORE = "the same week a year before"
 WORTH_A_WARNING = 1.5  # ours: how many times what it needs at last a demand needed at first
 
@@ -104,25 +105,34 @@ class DemandEnd:
 def end_of(cores: Floats, per_day: int) -> DemandEnd | None:
     """The last whole week of a demand, in so many steps a day, beside the same one a year before, else its first one,
     or, where there is one alone, its last day beside the same one a week before, and of less its last day beside its
-    first: neither a season nor a weekend is a change. None, too, where fewer than two days of three changed so: then
-    large jobs came or went by chance."""
-    week = WEEK // DAY * per_day
-    weeks, part, length, than, begin = len(cores) // week, "day", per_day, "the first", 0
-    if weeks > WEEKS_OF_YEAR:
-        part, length, begin = "week", week, len(cores) - (WEEKS_OF_YEAR + 1) * week
-        than = YEAR_BEFORE
-    elif weeks > 1:
-        part, length, begin = "week", week, len(cores) - weeks * week
-    elif len(cores) >= week + per_day:
-        than, begin = "the same day a week before", len(cores) - week - per_day
-    elif len(cores) < 2 * per_day:
+    first: neither a season nor a weekend is a change. None, too, where the days that are compared, or three or more
+    since the eighth, do not differ by much more than by chance: then jobs came or went as they always do."""
+    days = cores[len(cores) % per_day :].reshape(-1, per_day).mean(axis=1)
+    weeks, part, length, than = len(days) // DAYS_OF_WEEK, "day", 1, "the first"
+    before, since = days[:1], days[-1:]
+    if weeks > 1:
+        part, length = "week", DAYS_OF_WEEK
+        apart = weeks - 1 if weeks <= WEEKS_OF_YEAR else WEEKS_OF_YEAR
+        than = than if weeks <= WEEKS_OF_YEAR else YEAR_BEFORE
+        before, since = days[-(apart + 1) * DAYS_OF_WEEK :][:DAYS_OF_WEEK], days[-DAYS_OF_WEEK:]
+    elif len(days) > DAYS_OF_WEEK:
+        pairs = len(days) - DAYS_OF_WEEK
+        pairs = pairs if pairs >= LEAST_DAYS else 1
+        than, before, since = "the same day a week before", days[:-DAYS_OF_WEEK][-pairs:], days[-pairs:]
+    elif len(days) < 2:
         return None
-    before, since = (some.reshape(-1, per_day).mean(axis=1) for some in (cores[begin:][:length], cores[-length:]))
-    change, ran = since - before, np.count_nonzero(since + before)
-    if change.any() and np.sign(change * change.sum()).sum() < MOST_DAYS * ran:
+    first, last = float(before[-length:].mean()), float(since[-length:].mean())
+    change = (since - before)[since + before > 0]
+    if len(change) and change.mean() * np.sign(last - first) < SURE * _chance(change, days):
         return None
-    first, last = float(before.mean()), float(since.mean())
     return DemandEnd(part, last / first if first else inf if last else 1.0, than)
+
+
+def _chance(change: Floats, days: Floats) -> float:
+    """The standard error of the mean of changes; of one alone how far one day usually is from the next."""
+    if len(change) > 1:
+        return float(change.std(ddof=1) / np.sqrt(len(change)))
+    return float(np.median(np.abs(np.diff(days))))
 
 
 def ends_lower(cores: Floats, per_day: int) -> DemandEnd | None:

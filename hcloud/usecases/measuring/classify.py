@@ -171,6 +171,7 @@ def _answer(profile: Profile, before: Profile, corpus: _Corpus, request: Classif
     vector = need_of(profile, estimate).vector
     rising = profile.metric.rising
     types, sizes = (estimate.rows.get(a) for a in (Aspect.TYPES, Aspect.SCALE_UP))
+    measured = {a: told for a in request.aspects if a not in estimate.rows and (told := measured_of(profile, a))}
     target = PerformanceTarget(request.target, rising, sure=True) if request.target is not None else None
     return ApplicationEstimate(
         profile,
@@ -180,10 +181,10 @@ def _answer(profile: Profile, before: Profile, corpus: _Corpus, request: Classif
         ranking(types, rising) if types else (),
         ranking(types, rising, prices.hourly) if types else (),
         prices,
-        size_for(sizes, target) if sizes and target else None,
+        size_for(sizes.columns if sizes else measured.get(Aspect.SCALE_UP, {}), target) if target else None,
         len({app for matrix in asked.values() for app in matrix.apps if app != profile.app}),
         tuple(_surprises(before, asked, options, request.observed)),
-        {a: told for a in request.aspects if a not in estimate.rows and (told := measured_of(profile, a))},
+        measured,
         request.target,
     )
 

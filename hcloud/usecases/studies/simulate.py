@@ -10,7 +10,7 @@ import numpy as np
 
 from hcloud.control.state import INTERRUPTIBLE, RENTED
 from hcloud.model.running.strategy import Strategy
-from hcloud.readers.strategies import STRATEGIES, Part, load_strategy, part_names, with_parts
+from hcloud.readers.strategies import STRATEGIES, Part, load_strategy, with_parts
 from hcloud.sim.outcomes.comparison import (
     RESERVED,
     ComparedStrategy,
@@ -53,8 +53,7 @@ def strategies_named(
         "watching": watchings,
     }
     for part, given in stated.items():
-        every = [n for name in given for n in (part_names(part) if name.lower() == "all" else name.split(","))]
-        found = with_parts(found, part, tuple(dict.fromkeys(every)))
+        found = with_parts(found, part, given)
     return found
 
 

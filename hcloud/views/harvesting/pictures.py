@@ -42,7 +42,7 @@ def week_of(found: HarvestPlan) -> Drawn:
     parts = {SERVICES: week.services, BATCH: week.carried, IDLE: week.idle}
     parts[RESERVE] = week.paid - week.services - week.carried - week.idle
     marks = [
-        SeriesMark(name, float(week.hour + hour), (max(float(vcpus), 0.0),))
+        SeriesMark(name, (week.hour + hour) / 24, (max(float(vcpus), 0.0),))
         for name, row in parts.items()
         for hour, vcpus in enumerate(row)
     ]
@@ -50,6 +50,6 @@ def week_of(found: HarvestPlan) -> Drawn:
     title = f"{counted(days, 'day')} of a pool"
     services, batch = (row.mean() / week.paid for row in (week.services, week.carried))
     said = f"{week.paid:,.0f} vCPUs paid for: {services:.0%} used by services, {batch:.0%} by batch"
-    panel = Panel("", "areas", "hours (the first day begins at 0, UTC)", "vCPUs", marks)
+    panel = Panel("", "areas", "days (the first begins at 0, UTC)", "vCPUs", marks)
     group = PanelGroup((panel,), columns=1)
     return Drawn(title, lambda width: panels([group], width, said), f"{title}. {said}.", "", WIDTH)

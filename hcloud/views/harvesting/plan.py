@@ -88,6 +88,9 @@ def numbers(found: HarvestPlan) -> Iterator[str]:
             f" much: {told.moved:,}; kills: {told.kills:,}, with {told.lost:.1%} of the work there lost."
         )
     money, (low, high) = found.money, found.dollars
+    if not money.per_vcpu_hour:
+        yield f"That saves nothing: the best plan of batch's own machines costs {format_money(money.planned)} a month."
+        return
     yield (
         f"That saves {format_money(money.not_rented)} a month ({format_money(low)} to {format_money(high)}) against"
         f" on-demand machines at {format_money(money.per_vcpu_hour, 4)} a vCPU-hour, and {format_money(money.saved)}"
@@ -112,8 +115,8 @@ def notes(found: HarvestPlan) -> Iterator[str]:
     )
     if found.money.pays_from is not None:
         yield (
-            f"A commitment on {found.money.where} breaks even at {found.money.pays_from:.0%} utilisation: idle hours"
-            " that run batch count as use."
+            f"Commitments of that plan break even from {found.money.pays_from:.0%} utilisation on: idle hours that run"
+            " batch count as use."
         )
     if sum(batch.jobs):
         short, long = (format_span(s) for s in batch.lengths)

@@ -28,8 +28,9 @@ def replica_sections(found: ReplicaStudy) -> tuple[PageSection, ...]:
 def headline(found: ReplicaStudy) -> str:
     """How many blocks on what."""
     return (
-        f"{counted(found.blocks, 'block')} in {found.copies} copies on {counted(found.servers, 'server')} of"
-        f" {counted(found.tenants, 'tenant')} in {counted(found.environments, 'environment')},"
+        f"{counted(found.blocks, 'block')} in {counted(found.copies, 'copy', 'copies')} on"
+        f" {counted(found.servers, 'server')} of {counted(found.tenants, 'tenant')} in"
+        f" {counted(found.environments, 'environment')},"
         f" {counted(found.seeds, 'seed')} each."
     )
 

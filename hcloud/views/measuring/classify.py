@@ -90,7 +90,9 @@ def _said(answer: ApplicationEstimate) -> Iterator[str]:
     yield from _type_said(answer)
     if answer.target is not None:
         asked = f"the target of {answer.target:,.4g} {answer.profile.metric.unit} for sure"
-        yield f"smallest size that reaches {asked}: {answer.size}" if answer.size else f"no known size reaches {asked}"
+        sizes = {**answer.estimate.rows, **answer.measured}.get(Aspect.SCALE_UP)
+        none = f"no known size reaches {asked}" if sizes else f"no size is known that could reach {asked}"
+        yield f"smallest size that reaches {asked}: {answer.size}" if answer.size else none
     for aspect, row in answer.estimate.rows.items():
         alike = ", ".join(f"{n.app} {n.likeness:+.2f}" for n in row.neighbours)
         yield f"{WORDS[aspect]}: {_error(row)}{f'; most similar (-1 to 1): {alike}' if alike else ''}"

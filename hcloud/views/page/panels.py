@@ -11,7 +11,7 @@ from typing import Literal
 
 from hcloud.views.lines import wrapped
 from hcloud.views.page.axes import Axis, Frame, area, axis, framed, key, log_axis, short_number, stepped
-from hcloud.views.page.svg import LETTER, LINE, Canvas
+from hcloud.views.page.svg import LETTER, LINE, Canvas, text_width
 
 PanelKind = Literal["lines", "steps", "bars", "stacked", "boxes", "areas", "heat", "dots"]
 Ends = tuple[float, float]
@@ -19,9 +19,10 @@ WIDTH = 1000
 """How wide a picture of panels is, in its units."""
 COLOURS = 7  # of series, in the style sheet
 LEAST_WIDTH, HEIGHT, GAP = 180.0, 250.0, 24.0
-HEADROOM = 1.06  # ours
+HEADROOM, ROOM = 1.06, 0.15  # ours: above what begins at zero, and around points
 DOTTED, MARKED = 12, 60  # ours: a line of at most so many points has whiskers, or dots
 MANY = 12  # ours: of more names than these, only some are written below an axis
+NAME_GAP = 6.5  # half of the height of a point, and of its name
 SHADES = 16
 """Shares that a heat map tells apart: the sizes of jobs are whole sixteenths of a server."""
 NAMED = frozenset(("bars", "boxes"))
@@ -203,8 +204,8 @@ def _ends(panel: Panel) -> Ends:
         return low / HEADROOM, max(known) * HEADROOM
     low, high = min(values, default=0.0), max(values, default=1.0)
     if panel.kind == "dots" or not panel.from_zero:
-        margin = (high - low or abs(high) or 1.0) * 0.15
-        return low - margin, high + margin
+        low, high = (v + sign * (high - low or abs(high) or 1.0) * ROOM for v, sign in ((low, -1), (high, 1)))
+        return low, min(high, 100 + (100 - low) * ROOM) if panel.y.startswith("%") else high
     return min([0.0, *(m.values[0] for m in marks)]), (max(high, 0.0) or 1.0) * HEADROOM
 
 
@@ -212,7 +213,10 @@ def _upright(panel: Panel, ends: Ends) -> Axis:
     if "y" in panel.log:
         return log_axis(panel.y, ends)
     made = axis(panel.y, ends, 7, short_number)
-    return _at_whole(made) if panel.kind == "heat" else made
+    if panel.y.startswith("%"):  # there is room above all, for names
+        return replace(made, ticks=[t for t in made.ticks if 0 <= t <= 100])
+    is_whole = panel.kind == "stacked" and all(m.values[0].is_integer() for m in panel.marks)
+    return _at_whole(made) if panel.kind == "heat" or is_whole else made
 
 
 def _at_whole(made: Axis) -> Axis:
@@ -231,7 +235,7 @@ def _across(panel: Panel, width: float) -> Axis:
     places = sorted({mark.x for mark in panel.marks}) or [0.0, 1.0]
     low, high = places[0], places[-1] + (_step(places) if panel.kind in ("areas", "heat") else 0.0)
     if panel.kind == "dots":
-        low, high = low - (high - low or high) * 0.15, high + (high - low or high) * 0.15
+        low, high = low - (high - low or high) * ROOM, high + (high - low or high) * ROOM
     most = max(int(width // 45), 2)
     made = log_axis(panel.x, (low, high), most) if "x" in panel.log else axis(panel.x, (low, high), most, short_number)
     return _at_whole(made) if panel.whole else made
@@ -346,14 +350,21 @@ def _heat(frame: Frame, panel: Panel, _: Mapping[str, str]) -> None:
 
 
 def _dots(frame: Frame, panel: Panel, classes: Mapping[str, str]) -> None:
-    """Points with their names, above and below in turn as neighbours lie close together; a dashed line joins those on
+    """Points with their names, above or below, where neither a point nor another name is; a dashed line joins those on
     the front."""
     marks = sorted((m for name in panel.series for m in panel.of(name)), key=lambda m: m.x)
     frame.canvas.path([frame.at(m.x, m.values[0]) for m in marks if m.values[1]], "p-front")
-    for at, mark in enumerate(marks):
-        x, y = frame.at(mark.x, mark.values[0])
+    points = [frame.at(m.x, m.values[0]) for m in marks]
+    taken = [(x, y, NAME_GAP) for x, y in points]
+    for (x, y), mark in zip(points, marks, strict=True):
         frame.canvas.dot((x, y), 6, f"{classes[mark.series]} p-fill")
-        frame.canvas.text((x, y + (22 if at % 2 else -11)), mark.series, "p-t p-halo", "middle")
+        half = text_width(mark.series) / 2
+        middle = min(max(x, half), frame.canvas.width - half)
+        near = [up for far, up, wide in taken if abs(middle - far) < half + wide]
+        free = (y + off for off in (-15, 18, 31, 44) if all(abs(y + off - up) >= 2 * NAME_GAP for up in near))
+        level = next(free, y - 15)
+        taken.append((middle, level, half))
+        frame.canvas.text((middle, level + 4), mark.series, "p-t p-halo", "middle")
 
 
 _DRAW: dict[PanelKind, Callable[[Frame, Panel, Mapping[str, str]], None]] = {

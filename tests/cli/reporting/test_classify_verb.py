@@ -92,6 +92,13 @@ def test_what_was_measured_is_shown_though_too_little_is_known_to_predict_more(
     shown = capsys.readouterr().out
     assert "m5.large" not in shown
     assert "--resources" not in shown
+    for more, said in (
+        (["--target", "500"], "smallest size that reaches the target of 500 req/s for sure: 2c8g"),
+        (["--target", "520"], "no known size reaches the target of 520 req/s for sure"),
+        (["--target", "500", "--aspect", "types"], "no size is known that could reach the target of 500 req/s"),
+    ):
+        assert run(words(mine, corpus, *more)) in (0, 9)
+        assert said in " ".join(capsys.readouterr().out.split())
 
 
 def test_a_corpus_that_can_predict_nothing_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+import re
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -203,11 +204,22 @@ def test_the_screen_ends_in_three_numbers_and_says_what_they_rest_on(pool: Path,
     assert len(list(csv.DictReader(capsys.readouterr().out.splitlines()))) == 2 * 24
 
 
+def test_where_no_job_finds_room_nothing_is_saved(pool: Path, capsys: Capture) -> None:
+    """That was told as $0 a month against on-demand machines at $0.0000 a vCPU-hour."""
+    batch([("wide", float(MONDAY), 7 * 86_400.0, 10, "batch", "")])
+    assert run(["harvest", "plan", "util.csv", "--servers", "servers.csv", "--workload", "batch.csv", *NOW]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "Batch can use 0 of them" in told
+    assert "That saves nothing: the best plan of batch's own machines costs $" in told
+
+
 def test_the_picture_shows_what_is_paid_for_in_four_parts(pool: Path, capsys: Capture) -> None:
     asked = ["harvest", "plan", "util.csv", "--servers", "servers.csv", "--workload", "batch.csv", *NOW]
     assert run([*asked, "--picture", "week.svg"]) == 0
     drawn = Path("week.svg").read_text(encoding="utf-8")
-    assert all(word in drawn for word in ("services", "batch", "idle", "reserve", "64 vCPUs paid for"))
+    assert all(word in drawn for word in ("services", "batch", "idle", "reserve", "64 vCPUs paid for", "days (the"))
+    ticks = re.findall(r">(\d+)</text>", drawn)
+    assert ticks[-3:] == ["5", "6", "7"], "hours had ticks at 10, 20, 30 ..., which no night begins at"
     assert run([*asked, "--picture", "week.bmp"]) == 64
 
 

@@ -171,6 +171,7 @@ def test_the_guard_of_diversity_ends_with_3_and_leaves_out_blocks_that_opt_out(p
     ("words", "code", "said"),
     [
         (("--replicas", "10", "--blocks", "5"), 0, ""),
+        (("--replicas", "1", "--blocks", "5"), 0, ""),
         (("--system", "histroy"), 64, "did you mean history?"),
         (("--group", "racks"), 64, "did you mean rack?"),
         (("--blocks", "0"), 64, "1 to 50,000,000"),

@@ -12,8 +12,10 @@ import pytest
 from drawing import told_also
 
 from hcloud.cli.main import run
+from hcloud.errors import UsageError
 from hcloud.readers.bundle import bundled
 from hcloud.sim.setup.clustered.recipes import RECIPES
+from hcloud.usecases.studies.simulate import strategies_named
 
 LOCAL = ("scenario:local-40", "--strategy", "SR")
 NOW = ("--now", "2026-11-20T12:00:00Z")
@@ -57,6 +59,17 @@ def test_an_audit_holds_a_sample_to_the_law_of_its_size(
     assert runs[0]["audit"]["distance"] < 0.05
     assert runs[1]["audit"]["distance"] > 0.1
     assert runs[1]["conflicts_per_decision"] > 10 * runs[0]["conflicts_per_decision"]
+
+
+def test_all_placements_are_those_that_a_strategy_can_have() -> None:
+    """'compare TRACE --placement all' was refused, as on-demand strategies have no reserve for sparrow."""
+    names = [s.name for s in strategies_named(["SR", "OdF"], ["all"])]
+    assert names[0] == "SR"
+    assert "SR+sparrow" in names
+    assert "OdF+tarcil" in names
+    assert "OdF+sparrow" not in names
+    with pytest.raises(UsageError, match="HM\\+arrival-order cannot be"):
+        strategies_named(["SR", "HM"], admissions=["all"])
 
 
 def test_an_audit_changes_no_run(capsys: pytest.CaptureFixture[str]) -> None:

@@ -145,6 +145,14 @@ def test_fine_samples_are_averaged_and_whole_days_are_the_last() -> None:
     assert found.use[0] == pytest.approx(use[DAY // 10 :].reshape(-1, 12).mean(axis=1), abs=1e-6)
 
 
+def test_samples_off_the_grid_leave_no_gap_at_an_end() -> None:
+    """A whole history whose samples are taken 13 minutes past each quarter of an hour was said to have a gap."""
+    times, use = samples(daily(8))
+    found = on_one_grid([ServerHistory("web", times + 800, use)], POLICY)
+    assert (found.days, found.start, found.held, found.filled) == (8, MONDAY, 0, 0)
+    assert found.use[0] == pytest.approx(use, abs=1e-6)
+
+
 def test_gaps_are_held_filled_by_time_of_day_or_leave_the_tenant_out() -> None:
     times, use = samples(daily(8))
     short, day = np.ones(len(use), np.bool_), np.ones(len(use), np.bool_)

@@ -44,11 +44,11 @@ def test_types_rank_by_performance_and_by_what_it_costs() -> None:
 
 def test_a_size_reaches_its_target() -> None:
     row = row_of(Aspect.SCALE_OUT, {"1": 10.0, "2": 18.0, "10": 50.0}, margin=5.0)
-    assert size_for(row, PerformanceTarget(15.0, rising=True)) == "2"
-    assert size_for(row, PerformanceTarget(15.0, rising=True, sure=True)) == "10"
-    assert size_for(row, PerformanceTarget(60.0, rising=True)) is None
-    assert size_for(row, PerformanceTarget(16.0, rising=False)) == "1"
-    assert size_for(row, PerformanceTarget(12.0, rising=False, sure=True)) is None
+    assert size_for(row.columns, PerformanceTarget(15.0, rising=True)) == "2"
+    assert size_for(row.columns, PerformanceTarget(15.0, rising=True, sure=True)) == "10"
+    assert size_for(row.columns, PerformanceTarget(60.0, rising=True)) is None
+    assert size_for(row.columns, PerformanceTarget(16.0, rising=False)) == "1"
+    assert size_for(row.columns, PerformanceTarget(12.0, rising=False, sure=True)) is None
 
 
 def test_a_choice_is_judged_by_true_cost() -> None:

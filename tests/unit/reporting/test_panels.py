@@ -170,3 +170,37 @@ def test_six_panels_where_five_fit_are_two_rows_of_three() -> None:
         sum("".join(t.itertext()).startswith("panel") for t in g.iter(f"{SVG}text")) for g in root.iter(f"{SVG}g")
     ]
     assert [count for count in titled if 1 < count < 6] == [3, 3]
+
+
+@pytest.mark.parametrize(("kind", "values"), [("dots", (100.0, 1.0)), ("lines", (100.0, 100.0, 100.0))])
+def test_no_share_is_above_all(kind: PanelKind, values: tuple[float, ...]) -> None:
+    one = Panel("", kind, "$ an hour", "% of jobs", [SeriesMark("HC", 1.0, values)], from_zero=False)
+    texts = [element.text or "" for element in ET.fromstring(drawn(one).svg()).iter(f"{SVG}text")]
+    shares = [float(text) for text in texts if text.isdecimal() and int(text) > 50]
+    assert max(shares) == 100
+    assert min(shares) < 100
+    places = [float(e.get("cy", "")) for e in ET.fromstring(drawn(one).svg()).iter(f"{SVG}circle")]
+    assert max(places) < 100, "little room above"
+
+
+def test_names_of_points_that_lie_close_together_cover_neither_points_nor_names() -> None:
+    marks = [
+        ("HC", 0.37, 84),
+        ("OdM", 0.67, 73),
+        ("HF", 0.75, 94),
+        ("HM", 0.77, 84),
+        ("OdF", 0.78, 94.5),
+        *((name, 0.9, 100) for name in ("SR", "SR2", "SR3", "SR4")),
+    ]
+    panel = Panel("", "dots", "$", "%", [SeriesMark(name, x, (float(y), 0.0)) for name, x, y in marks])
+    named = [e for e in ET.fromstring(drawn(panel, 340).svg()).iter(f"{SVG}text") if e.text in {m[0] for m in marks}]
+    boxes = [(float(e.get("x", "")), float(e.get("y", "")), 3.8 * len(e.text or "")) for e in named[: len(marks)]]
+    for at, (x, y, half) in enumerate(boxes):
+        assert all(abs(x - far) >= half + wide or abs(y - up) >= 12 for far, up, wide in boxes[:at]), named[at].text
+
+
+def test_of_counts_no_tick_lies_between_whole_numbers() -> None:
+    panel = Panel("", "stacked", "minutes", "in 5 minutes", [SeriesMark("started", 0.0, (1.0,))], names=("0", "5"))
+    texts = {e.text for e in ET.fromstring(drawn(panel).svg()).iter(f"{SVG}text")}
+    assert "1" in texts
+    assert not any(text and text.startswith("0.") for text in texts)
