@@ -48,7 +48,7 @@ def show_changes(changes: ChangeSet, terminal: Terminal) -> None:
         terminal.show(*as_lines(changes.template, width))
     for refusal in changes.refusals:
         where = f"{refusal.address}: " if refusal.address else ""
-        said = hanging(f"{where}{refusal.why}{named(refusal.ids)}", width, "! ")
+        said = hanging(terminal.pasteable(f"{where}{refusal.why}{named(refusal.ids)}"), width, "! ")
         said.stylize("red", 0, 1)
         terminal.show(said)
     for note in changes.notes:
@@ -137,8 +137,8 @@ def show_outcome(outcome: ApplyOutcome, terminal: Terminal) -> None:
         )
         more = " and those of requests without an answer" if outcome.open else ""
         terminal.note(
-            f"{there}{more} may be running and cost money; the journal lists them: hcloud apply continues, "
-            "hcloud recover rebuilds a lost state"
+            f"{there}{more} may be running and cost money; the journal lists them: 'hcloud apply' continues, "
+            "'hcloud recover' rebuilds a lost state"
         )
 
 

@@ -287,7 +287,7 @@ def _cost_of_wait(job: JobRecord, now: float) -> str:
     return "" if left is None else f", {left:.0%} of its performance is left"
 
 
-def who_works(fold: Fold, holder: LockInfo | None) -> Shown:
+def who_works(fold: Fold, holder: LockInfo | None) -> str:
     """Whether a controller works now, or has done all there was."""
     if holder is not None:
         return f"controller: {holder}"
@@ -298,11 +298,11 @@ def who_works(fold: Fold, holder: LockInfo | None) -> Shown:
     return f"no controller works now; left as they are: {machines_left(fold)}; {ways_on(fold)}"
 
 
-def ways_on(fold: Fold, flags: str = "") -> str:
+def ways_on(fold: Fold) -> str:
     """What goes on with machines that were left, and what ends them: one that is protected, only without its tag."""
     kept = [str(m.instance) for m in fold.standing.values() if m.stands and PROTECTED_TAG in m.why]
     but = f", but no machine with the tag {PROTECTED_TAG} ({', '.join(kept)})" if kept else ""
-    return f"'hcloud operate run{flags}' continues, 'hcloud operate stop{flags}' ends them{but}"
+    return f"'hcloud operate run' continues, 'hcloud operate stop' ends them{but}"
 
 
 def machines_left(fold: Fold) -> str:
