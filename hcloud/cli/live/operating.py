@@ -29,8 +29,9 @@ if TYPE_CHECKING:
 
 def work(here: LiveGround, operation: OpenedWork, terminal: Terminal, shown: ToldAt) -> None:
     """Pass after pass until nothing is left to do, or somebody asks to leave."""
+    from hcloud.control.operating.results import UNLUCKY
     from hcloud.views.live.documents import operating_document
-    from hcloud.views.live.operating import Moment, compared_lines, operating_screen, outcome_lines
+    from hcloud.views.live.operating import Moment, compared_lines, operating_screen, outcome_lines, unlucky_beyond
 
     loop, now = operation.loop, operation.loop.desk.now
     if operation.goes_on:
@@ -61,11 +62,13 @@ def work(here: LiveGround, operation: OpenedWork, terminal: Terminal, shown: Tol
         _write_line(terminal, operating_document(loop.fold, shown.at, found))
     else:
         terminal.show(*outcome_lines(loop.fold, now()), *compared_lines(found))
+        for line in unlucky_beyond(loop.fold, operation.directory):
+            terminal.say(line, wrong=True)  # to be copied
     _tell_of_not_run(loop, terminal)
     terminal.flush()
     loop.finish()
     failed = loop.unread or loop.fold.harvested.counted.get("failed")
-    if failed or any(loop.fold.results.counted.get(result) for result in ("failed", "lost", "refused")):
+    if failed or any(loop.fold.results.counted.get(result) for result in UNLUCKY):
         raise typer.Exit(1)
 
 

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
+from pathlib import Path
+from shlex import quote
 
 from rich.text import Text
 
@@ -14,7 +16,7 @@ from hcloud.control.operating.fold import Fold
 from hcloud.control.operating.happened import NO_CODE
 from hcloud.control.operating.reached import unreachable
 from hcloud.control.operating.records import RESULTS, JobRecord, MachinePhase, MachineRecord
-from hcloud.control.operating.results import jobs_in
+from hcloud.control.operating.results import UNLUCKY, jobs_in
 from hcloud.model.catalog import PurchaseOption
 from hcloud.model.holdings.live import PROTECTED_TAG
 from hcloud.model.holdings.state import LockInfo
@@ -35,6 +37,7 @@ SHOWN_JOBS, NAME = 2, 10
 CENTS, FINE = 2, 4
 _UNITS = {DOLLARS: "dollars", VCPU_HOURS: "vCPU-hours"}
 _COLUMNS = ("#", "machine", "state", "jobs", "quality", "$/h")
+_UNLUCKY_LINES = '"event":"failed"|"decision":"(end|refuse)"'
 _FULL = ("no space left", "the disk took only a part")
 _WHEN_FULL = "; the disk is full: no new job starts until there is space, running jobs continue"
 _TO = {
@@ -315,7 +318,7 @@ def machines_left(fold: Fold) -> str:
 
 
 def outcome_lines(fold: Fold, now: float) -> Iterator[Shown | Figures]:
-    """What it came to: jobs by how they ended, those that did not complete by name, machines and dollars."""
+    """What it came to: jobs by how they ended, the last that did not complete by name, machines and dollars."""
     told = ", ".join(f"{fold.results.counted[r]} {r}" for r in RESULTS if fold.results.counted.get(r)) or "none"
     left = jobs_in(fold.active.values())
     yield f"jobs: {told}" + (f"; {left} not over" if left else "")
@@ -329,6 +332,14 @@ def outcome_lines(fold: Fold, now: float) -> Iterator[Shown | Figures]:
     if quality := _kept(fold):
         yield quality
     yield from harvested_lines(fold.harvested)
+
+
+def unlucky_beyond(fold: Fold, directory: Path) -> Iterator[str]:
+    """How many jobs did not complete where not all are named, and a command to be copied that lists all."""
+    every, named = sum(fold.results.counted.get(result, 0) for result in UNLUCKY), jobs_in(fold.results.unlucky)
+    if every > named:
+        yield f"{named} of {every:,} jobs that failed, were lost or refused are named above; to list all of them:"
+        yield f"  grep -hE '{_UNLUCKY_LINES}' {quote(str(directory))}/journal*.jsonl"
 
 
 def waits_for_end(fold: Fold, *, services_end: bool, keeps: bool) -> str:

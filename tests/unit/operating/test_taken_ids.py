@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import subprocess
 from hashlib import sha256
 from pathlib import Path
 from zlib import crc32
@@ -22,7 +23,7 @@ from hcloud.model.running.job import ServiceTarget, TargetKind
 from hcloud.model.running.note import JobTaken, PassNoted
 from hcloud.model.workload import JobKind
 from hcloud.store.journals.journal import checksum, entry_line, read_journal
-from hcloud.views.live.operating import outcome_lines
+from hcloud.views.live.operating import outcome_lines, unlucky_beyond
 from hcloud.views.tables import Figures
 
 _IDS = st.text("07a-²٣", max_size=4)
@@ -67,6 +68,10 @@ def test_jobs_that_failed_are_named_at_the_end_however_often_the_journal_began_a
         told = [line for line in outcome_lines(loop.fold, world.now) if isinstance(line, Figures)]
         assert [row[:2] for row in told[0].rows] == [(f"j{n:02}", "failed") for n in range(3, 15)]
         assert "exit code 7" in told[0].rows[0][2]
+        said, command = unlucky_beyond(loop.fold, tmp_path)
+        assert said.startswith("12 of 15 jobs that failed, were lost or refused are named above")
+        listed = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=True).stdout
+        assert sorted(re.findall(r'"job":"(j\d+)"', listed)) == [f"j{n:02}" for n in range(15)]
         assert Fold.of_image(world.setup, loop.fold.image()).results.unlucky == loop.fold.results.unlucky
         assert not vars(loop)["_expected"], "what came is known by the journal alone"
         assert len(loop.desk.made) == 20
