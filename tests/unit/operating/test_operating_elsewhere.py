@@ -185,14 +185,26 @@ def test_a_controller_that_is_killed_anywhere_orders_nothing_twice(tmp_path: Pat
     assert len(kills) > 5
 
 
-def test_a_job_is_cancelled_where_it_waits_and_where_it_runs(tmp_path: Path) -> None:
+@pytest.mark.parametrize("unheard", [False, True], ids=["heard", "told-while-no-controller-runs"])
+def test_a_job_is_cancelled_where_it_waits_and_where_it_runs(tmp_path: Path, unheard: bool) -> None:
     world = world_of(tmp_path, arrival("runs", 8), arrival("waits", 8))
-    world.run(until=lambda loop: loop.fold.jobs["runs"].on is not None if loop.fold.jobs else False)
+    world.run(until=lambda loop: ("runs", 1) in world.outsider.begun)
     world.outsider.ended["runs", 1] = "cancelled"
     world.outsider.tell({"event": "cancelled", "job": "runs"}, {"event": "cancelled", "job": "waits"})
+    if unheard:  # whoever goes on reads all of the file before the first pass
+        world.start().expect(world.source.new(), world.now)
     loop = world.run()
     assert loop.fold.results.counted == {"cancelled": 2}
     assert world.standing() == []
+
+
+def test_a_job_that_is_cancelled_before_it_came_is_never_ordered(tmp_path: Path) -> None:
+    """Both were told while no controller read them: it began what nobody wanted any more."""
+    cancelled: dict[str, object] = {"event": "cancelled", "job": "a"}
+    world = world_of(tmp_path, arrival("a"), arrival("b"), cancelled)
+    loop = world.run()
+    assert [order["job"] for order in world.outsider.orders if order["order"] == "begin"] == ["b"]
+    assert loop.fold.results.counted == {"completed": 1}
 
 
 def test_who_asks_hcloud_to_cancel_is_obeyed_once_it_is_told_that_the_job_stopped(tmp_path: Path) -> None:
