@@ -166,7 +166,14 @@ def test_the_quality_of_a_job_whose_seconds_are_told_is_judged(tmp_path: Path) -
     assert loop.fold.jobs["a"].order.expect == 30.0
     assert loop.fold.jobs["a"].reached is not None
     assert loop.fold.jobs["b"].reached is None
+    there = vars(loop.desk.parts.engine)
     assert not loop.desk.parts.engine.look().jobs, "a pass costs as much as what runs, not as all that ever ran"
+    kept = [there[name] for name in ("arrivals", "_attempts", "_watched", "_progress")] + [
+        vars(there["_past"])["_told"]
+    ]
+    assert kept == [{}] * 5, "and so does the room it takes"
+    world.outsider.tell({"event": "completion", "job": "a"}, {"event": "stopped", "job": "b", "attempt": 1})
+    assert loop.desk.parts.source.new().orders == (), "what is told again of jobs that are over is no mistake"
 
 
 @pytest.mark.slow
