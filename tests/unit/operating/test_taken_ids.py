@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import re
 import subprocess
 from hashlib import sha256
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 from zlib import crc32
 
 import pytest
+import typer
 from hypothesis import given
 from hypothesis import strategies as st
 from operating import World, job, setup_of
+from rich.console import Console
 
+from hcloud.cli.groups import ToldAt
+from hcloud.cli.live.operating import work
 from hcloud.control.operating.fold import Fold
 from hcloud.control.operating.job_ids import JobIds
 from hcloud.control.operating.records import FoldImage
@@ -22,7 +29,10 @@ from hcloud.model.checked import form_of
 from hcloud.model.running.job import ServiceTarget, TargetKind
 from hcloud.model.running.note import JobTaken, PassNoted
 from hcloud.model.workload import JobKind
+from hcloud.readers.configuration.config import load_config
 from hcloud.store.journals.journal import checksum, entry_line, read_journal
+from hcloud.usecases.live.operating.operate import OpenedWork
+from hcloud.views.console import Terminal
 from hcloud.views.live.operating import outcome_lines, unlucky_beyond
 from hcloud.views.tables import Figures
 
@@ -77,6 +87,21 @@ def test_jobs_that_failed_are_named_at_the_end_however_often_the_journal_began_a
         assert len(loop.desk.made) == 20
         loop.forget_told()
         assert (loop.desk.made, loop.desk.failed) == ([], [])
+
+
+def test_a_screen_keeps_nothing_of_what_it_showed(tmp_path: Path) -> None:
+    """Of a month that were all decisions."""
+    world = World.of(tmp_path / "journal.jsonl", [job("a", seconds=9.0), job("b", seconds=9.0)])
+    world.engine.codes = {"b": 7}
+    console = Console(file=io.StringIO(), force_terminal=True, width=200)
+    here: Any = SimpleNamespace(stops=[], loaded=load_config(None))
+    with contextlib.closing(world):
+        operation = OpenedWork(world.start(), tmp_path, world.origin, goes_on=False)
+        with pytest.raises(typer.Exit):  # as one failed
+            work(here, operation, Terminal(console, console), ToldAt())
+        desk = operation.loop.desk
+        assert operation.loop.fold.results.counted == {"completed": 1, "failed": 1}
+        assert (desk.made, desk.failed) == ([], [])
 
 
 def test_what_hindered_a_service_is_no_trouble_any_more_when_it_is_over(tmp_path: Path) -> None:
