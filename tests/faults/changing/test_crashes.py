@@ -145,9 +145,12 @@ def test_A6_A7_nothing_is_asked_when_the_intent_cannot_be_made_to_last(cloud: st
 
 
 @every_cloud
-def test_A6_a_disk_that_fills_up_at_any_write_loses_nothing(cloud: str) -> None:
+@pytest.mark.parametrize("far", [False, True], ids=["full", "out-of-reach"])
+def test_A6_a_store_that_takes_no_more_from_any_write_on_loses_nothing(cloud: str, far: bool) -> None:
+    """A bucket that is out of reach cannot be read either: what may be running is told from what this run wrote."""
     for room in range(12):
         r = Rehearsal(cloud)
+        r.disk.far = far
         slots = (r.slot(2, "a"), r.slot(2, "b"))
 
         def fills_up(name: str, r: Rehearsal = r, room: int = room) -> None:
