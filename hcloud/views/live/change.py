@@ -119,7 +119,9 @@ def show_outcome(outcome: ApplyOutcome, terminal: Terminal) -> None:
     said = f"{len(outcome.launched)} launched, {len(outcome.ended)} terminated, {counted(outcome.calls, 'request')}"
     terminal.show(Text.assemble((str(outcome.result), colour), f": {said}"))
     for shortfall in outcome.shortfalls:
-        tried = f"tried {', '.join(shortfall.tried)}" if shortfall.tried else "not asked for: the run ended before"
+        is_open = any(asked.startswith(f"{shortfall.address}: ") for asked in outcome.open)
+        before = "asked for, with an unknown outcome" if is_open else "not asked for: the run ended before"
+        tried = f"tried {', '.join(shortfall.tried)}" if shortfall.tried else before
         terminal.warn(f"{shortfall.address}: {shortfall.missing} missing; {tried}")
     for problem in outcome.problems:
         terminal.warn(problem)
