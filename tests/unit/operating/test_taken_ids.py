@@ -31,6 +31,7 @@ from hcloud.model.running.note import JobTaken, PassNoted
 from hcloud.model.workload import JobKind
 from hcloud.readers.configuration.config import load_config
 from hcloud.store.journals.journal import checksum, entry_line, read_journal
+from hcloud.store.journals.live import read_whole, segment
 from hcloud.usecases.live.operating.operate import OpenedWork
 from hcloud.views.console import Terminal
 from hcloud.views.live.operating import outcome_lines, unlucky_beyond
@@ -87,6 +88,23 @@ def test_jobs_that_failed_are_named_at_the_end_however_often_the_journal_began_a
         assert len(loop.desk.made) == 20
         loop.forget_told()
         assert (loop.desk.made, loop.desk.failed) == ([], [])
+
+
+def test_work_is_read_from_its_beginning_where_older_files_were_deleted(tmp_path: Path) -> None:
+    """A part took the number of the deleted file, and was left out: parts are read by their numbers."""
+    older, output = tmp_path / "journal.1.jsonl", tmp_path / "output.7"
+    older.touch()
+    orders = [job(f"j{n:02}", seconds=9.0, submit=20.0 * n) for n in range(9)]
+    world = World.of(tmp_path / "journal.jsonl", orders)
+    world.long = 4_000
+    with contextlib.closing(world):
+        world.run(until=lambda loop: (tmp_path / "journal.2.jsonl").exists())
+        older.unlink()
+        world.run()
+    taken = [line.order.id for line in read_whole(world.path).lines if isinstance(line, JobTaken)]
+    assert taken == [order.id for order in orders]
+    output.mkdir()
+    assert segment(world.path).name == "journal.8.jsonl", "the output of finished work is renamed by the same number"
 
 
 def test_a_screen_keeps_nothing_of_what_it_showed(tmp_path: Path) -> None:
