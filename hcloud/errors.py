@@ -309,8 +309,8 @@ class QuotaError(CloudError):
 class ThrottledError(CloudError):
     """Too many requests; ``retry_after`` is what the cloud says, in seconds, None where it does not."""
 
-    def __init__(self, message: str, call: Call, retry_after: float | None = None) -> None:
-        super().__init__(message, call)
+    def __init__(self, message: str, call: Call, retry_after: float | None = None, *, hint: str = "") -> None:
+        super().__init__(message, call, hint=hint)
         self.retry_after = retry_after
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import datetime
@@ -49,7 +49,9 @@ def grouped(verb: Callable[..., None]) -> Callable[..., None]:
     def called(**given: Any) -> None:
         for name, group in groups.items():
             given[name] = group(**{option.name: given.pop(option.name) for option in fields(group)})
-        verb(**given)
+        which = next((group for group in given.values() if isinstance(group, StateFlags)), StateFlags())
+        with naming(which.flags):
+            verb(**given)
 
     called.__name__, called.__doc__, called.__module__ = verb.__name__, verb.__doc__, verb.__module__
     called.__annotations__ = {parameter.name: parameter.annotation for parameter in told}
@@ -211,6 +213,23 @@ def nobody(text: str) -> None:
     """Hear nothing."""
 
 
+def _flags(given: Mapping[str, object]) -> str:
+    return "".join(f" {flag} {shlex.quote(str(value))}" for flag, value in given.items() if value)
+
+
+@contextmanager
+def naming(flags: str) -> Iterator[None]:
+    """Let commands that a hint names have the ``flags`` that were given."""
+    try:
+        yield
+    except HcloudError as error:
+        if flags:
+            from hcloud.views.console import pasteable
+
+            error.hint = pasteable(error.hint, flags)
+        raise
+
+
 @dataclass(frozen=True)
 class CloudFlags:
     """Which cloud a verb works on, and what is remembered of it."""
@@ -220,20 +239,28 @@ class CloudFlags:
     state: CloudState = None
 
     @contextmanager
-    def opened(self, at: datetime, note: Callable[[str], object] = nobody) -> Iterator[LiveGround]:
-        """The cloud that flags and configuration name, opened; ``note`` hears of what takes long there. A hint that
-        names ``recover`` names the place with it: without it a state would be rebuilt where none ever was."""
+    def opened(self, at: datetime, terminal: Terminal | None = None) -> Iterator[LiveGround]:
+        """The cloud that flags and configuration name, opened; the ``terminal`` hears of what takes long there.
+        Commands that it and hints name have the same flags."""
         from hcloud.readers.configuration.config import load_config
         from hcloud.usecases.live.ground import CloudSelection, opened
 
-        given = {"--file": self.file, "--cloud": self.cloud, "--state": self.state}
-        flags = "".join(f" {flag} {shlex.quote(str(value))}" for flag, value in given.items() if value)
-        try:
-            with opened(load_config(self.file), CloudSelection(self.cloud, self.state), at, note) as here:
+        note = nobody if terminal is None else terminal.note
+        if terminal is not None:
+            terminal.flags[:] = [self.flags]
+        with naming(self.flags):
+            where = CloudSelection(self.selected(), self.state)
+            with opened(load_config(self.file), where, at, note) as here:
                 yield here
-        except HcloudError as error:
-            error.hint = error.hint.replace("hcloud recover", f"hcloud recover{flags}")
-            raise
+
+    def selected(self) -> str | None:
+        """The cloud that the command line names."""
+        return self.cloud
+
+    @property
+    def flags(self) -> str:
+        """These, as they are given again."""
+        return _flags({"--file": self.file, "--cloud": self.cloud, "--state": self.state})
 
 
 @dataclass(frozen=True)
@@ -249,3 +276,8 @@ class StateFlags:
         from hcloud.usecases.live.state import state_place
 
         return state_place(self.state, self.file)
+
+    @property
+    def flags(self) -> str:
+        """These, as they are given again."""
+        return _flags({"--file": self.file, "--state": self.state})

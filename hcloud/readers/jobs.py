@@ -15,6 +15,7 @@ from typing import BinaryIO
 
 import yaml
 
+from hcloud.control.operating.job_ids import JobIds
 from hcloud.errors import FileError, InputError, Problem, UsageError
 from hcloud.model.files import HEAD, check_sort, kind_of, no_such_file
 from hcloud.model.running.job import JobOrder, NewJobs
@@ -30,15 +31,18 @@ _YAML = (".yaml", ".yml", ".json")
 _NEEDED = ("id", "command")
 _CALLED = {",": "comma", ";": "semicolon", "\t": "tab"}
 _TAIL = 1 << 16  # ours: so much of what was read is compared each time
+_LINES = 100_000  # ours: of so many ids the line is kept, to be told; a file that is followed may grow for years
 _NAMES = 1000  # ours: of so many names beside a missing one a likely one is looked for
 
 
 @dataclass(slots=True)
 class _Reading:
-    """One file of jobs as it is read: which ids it had and in which line, what its columns are called that are not
-    called as ours, what is wrong, and what columns are ``named``, by ours: then others may be there, too."""
+    """One file of jobs as it is read: which ids it had, of the first ones in which line, what its columns are called
+    that are not called as ours, what is wrong, and what columns are ``named``, by ours: then others may be there, too.
+    """
 
     name: str
+    known: JobIds = field(default_factory=JobIds)
     lines: dict[str, int] = field(default_factory=dict)
     called: dict[str, str] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
@@ -56,11 +60,14 @@ class _Reading:
         identity = str(cells.get("id") or "").strip()
         names = dict.fromkeys([identity, *(order.id for order in found)] if identity else [])
         for name in names:
-            if name in self.lines:
-                first = self.lines[name]
-                self.note(line, "id", repr(name)[:60], f"line {first} has it already; each job needs an id of its own")
+            if name in self.known:
+                first = f"line {self.lines[name]}" if name in self.lines else "an earlier line"
+                self.note(line, "id", repr(name)[:60], f"{first} has it already; each job needs an id of its own")
                 return ()
-        self.lines.update(dict.fromkeys(names, line))
+        for name in names:
+            self.known.add(name)
+        if len(self.lines) < _LINES:
+            self.lines.update(dict.fromkeys(names, line))
         return found
 
     def refuse(self) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
 
+from hcloud.control.operating.job_ids import JobIds
 from hcloud.control.ports import Clock
 from hcloud.errors import FileError, InputError, Problem, UsageError
 from hcloud.model.holdings.live import Machine, MachineState
@@ -136,6 +137,7 @@ class JobExchange:
     may be left out); None: that which was heard before. ``orders`` is the file that says what to do: to begin an
     attempt, to stop or resize it, to leave a machine; each order stands in it once, whoever is killed. With ``goes_on``
     what was measured before is not told again, and an end that was told before the order of an attempt is none of it.
+    ``arrivals`` are those of jobs that have not begun; of jobs that are over only the ids are kept.
     """
 
     events: Path | None
@@ -143,6 +145,8 @@ class JobExchange:
     clock: Clock
     goes_on: bool = False
     arrivals: dict[str, Arrival] = field(default_factory=dict)
+    _known: JobIds = field(default_factory=JobIds)
+    _over: JobIds = field(default_factory=JobIds)
     _attempts: dict[str, _Attempt] | None = None
     _watched: dict[str, _Attempt] = field(default_factory=dict)
     _left: set[tuple[int, str]] = field(default_factory=set)
@@ -217,20 +221,22 @@ class JobExchange:
             raise EventError(f"event: {name}; hcloud asks the cloud itself how its machines are")
 
     def _arrived(self, event: Arrival) -> None:
-        if event.job in self.arrivals:
+        if event.job in self._known:
             return  # told twice
-        self.arrivals[event.job] = event
+        self._known.add(event.job)
+        if event.job not in self._ordered():
+            self.arrivals[event.job] = event
         submit = event.at if event.submitted is None else event.submitted
         order = JobOrder(event.job, submit, (), event.ask, event.memory, restartable=event.restartable)
         self._new.append(replace(order, priority=event.priority, expect=event.expected or None))
 
     def _ended(self, event: Completion | Failed | Cancelled) -> None:
         name, attempt = event.job, self._ordered().get(event.job)
-        if name not in self.arrivals:
+        if name not in self._known:
             raise EventError(f"job: {name} never arrived; an arrival comes first")
         if isinstance(event, Cancelled):
             self._cancelled.append(name)
-        if self._past.is_past(name, self._line):
+        if name in self._over or self._past.is_past(name, self._line):
             return
         if attempt is None and not isinstance(event, Cancelled):
             asked = "where it is not wanted any more it is cancelled; new work has a file of events of its own"
@@ -245,6 +251,8 @@ class JobExchange:
 
     def _stopped(self, document: Document) -> None:
         name, number = str(document.get("job")), document.get("attempt")
+        if name in self._over:
+            return
         attempt = self._ordered().get(name)
         if attempt is None or type(number) is not int or number > attempt.number:
             raise EventError(f"stopped: job {name}, attempt {number}; name a job and an attempt of an order")
@@ -291,6 +299,7 @@ class JobExchange:
             self._order({"at": now, "order": "begin", "job": order.id, "attempt": place.attempt, **where, **size})
             self._ordered()[order.id] = self._watched[order.id] = _Attempt(place.attempt, now)
             self._progress.pop(order.id, None)
+            self.arrivals.pop(order.id, None)
 
     def stop(self, job: str, attempt: int) -> None:
         """Order its end, once; it has ended when that is told."""
@@ -322,7 +331,10 @@ class JobExchange:
     def forget(self, job: str) -> None:
         """It is looked at no more. Its orders stay in their file; a second arrival of this id is not another job."""
         with self._lock:
-            self._watched.pop(job, None)
+            self._over.add(job)
+            for known in (self._watched, self._ordered(), self._progress, self.arrivals):
+                known.pop(job, None)
+            self._past.forget(job)
 
     def wait(self, seconds: float) -> None:
         """Until something is told."""

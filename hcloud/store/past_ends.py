@@ -48,6 +48,10 @@ class PastEnds:
             append(self.file, "\n" + to_line({"events": self.events, "lines": fresh}))  # ends a line that was cut
             self._past.update(fresh)
 
+    def forget(self, job: str) -> None:
+        """No attempt of it is ordered any more."""
+        self._told.pop(job, None)
+
 
 def append(path: Path, text: str) -> None:
     """Add to a file what lasts; FileError where it cannot be written."""

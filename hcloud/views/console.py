@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, Protocol, TextIO
 
 from rich import box
@@ -22,6 +23,10 @@ from hcloud.views.tables import Figures, fitted
 
 PIPE_WIDTH = 100
 SOON_SECONDS = 0.5  # ours: what takes less needs no sign that it is under way
+_OF_A_CLOUD = re.compile(
+    r"\bhcloud (?:apply|destroy|drift|gc|recover|status|operate (?:run|stop|drain|status))\b"
+    r"(?! --(?:cloud|state|file))"
+)
 
 
 class Advance(Protocol):
@@ -38,11 +43,13 @@ class Watch(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Terminal:
-    """Where a verb shows its result and says what a person should know meanwhile."""
+    """Where a verb shows its result and says what a person should know meanwhile; ``flags`` name the cloud and the
+    state that it is about, once they are known."""
 
     out: Console
     err: Console
     quiet: bool = False
+    flags: list[str] = field(default_factory=list)
 
     @classmethod
     def open(cls, *, color: bool = True, quiet: bool = False) -> Terminal:
@@ -58,7 +65,7 @@ class Terminal:
     def show(self, *results: Shown | Figures) -> None:
         """Print results for people on stdout: lines, tables of them, and figures as they fit."""
         for result in results:
-            _put(self.out, result)
+            _put(self.out, self._named(result))
 
     def say(self, line: str, *, wrong: bool = False) -> None:
         """Put one line for people on stdout, or on stderr what is ``wrong``, not folded: other programs look for it."""
@@ -78,7 +85,7 @@ class Terminal:
 
     def warn(self, message: str, *more: str) -> None:
         """Say on stderr what needs attention, in one line or ``more``; also when quiet."""
-        self.tell(Text.assemble(("warning:", "yellow"), " ", message))
+        self.tell(Text.assemble(("warning:", "yellow"), " ", self.pasteable(message)))
         for line in more:
             self.tell(line)
 
@@ -87,9 +94,16 @@ class Terminal:
         if not self.quiet:
             self.tell(message)
 
+    def pasteable(self, text: str) -> str:
+        """The same with commands that do what they say where they are pasted: about this cloud and state."""
+        return pasteable(text, "".join(self.flags))
+
+    def _named(self, said: Shown | Figures) -> Shown | Figures:
+        return self.pasteable(said) if isinstance(said, str) else said
+
     def tell(self, said: Shown | Figures) -> None:
         """Put something on stderr."""
-        _put(self.err, said)
+        _put(self.err, self._named(said))
 
     @contextmanager
     def progress(self, title: str, total: float) -> Iterator[Advance]:
@@ -117,7 +131,8 @@ class Terminal:
 
             def watch(results: Sequence[Shown | Figures]) -> None:
                 width = self.out.width
-                parts = [printable(fitted(r, width) if isinstance(r, Figures) else r) for r in results]
+                named = map(self._named, results)
+                parts = [printable(fitted(r, width) if isinstance(r, Figures) else r) for r in named]
                 live.update(Group(*parts), refresh=True)
 
             yield watch
@@ -138,6 +153,12 @@ class Terminal:
             soon.cancel()
             soon.join()
             sign.stop()
+
+
+def pasteable(text: str, flags: str) -> str:
+    """A sentence whose commands have the ``flags`` that name what they are about: without them a state would be rebuilt
+    where none ever was."""
+    return _OF_A_CLOUD.sub(lambda command: f"{command[0]}{flags}", text)
 
 
 def plain_table(

@@ -16,13 +16,15 @@ from hcloud.planning.changes.rentals import RentalRecord, folded, fresh, running
 
 @dataclass(slots=True)
 class MemoryDisk:
-    """What outlasts a process. ``full`` lets nothing more be made to last; ``writes`` counts what was."""
+    """What outlasts a process. ``full`` lets nothing more be made to last, and where it is ``far`` nothing be read;
+    ``writes`` counts what was made to last."""
 
     state: State | None = None
     entries: list[Intent | Conclusion] = field(default_factory=list)
     rentals: dict[tuple[str, int], RentalRecord] = field(default_factory=dict)
     holder: LockInfo | None = None
     full: bool = False
+    far: bool = False
     writes: int = 0
     locks: int = 0
 
@@ -31,6 +33,11 @@ class MemoryDisk:
         if self.full:
             raise HcloudError("no space left: it cannot be made to last, so nothing is asked of the cloud")
         self.writes += 1
+
+    def read(self) -> None:
+        """HcloudError where it is out of reach."""
+        if self.far and self.full:
+            raise HcloudError("the store does not answer")
 
 
 class MemoryJournal:
@@ -53,6 +60,7 @@ class MemoryJournal:
 
     def entries(self) -> tuple[Intent | Conclusion, ...]:
         """All of it in order."""
+        self._disk.read()
         return tuple(self._disk.entries)
 
     def next_number(self) -> int:
@@ -90,6 +98,7 @@ class MemoryStore:
 
     def load(self) -> State | None:
         """The state; None where there never was one."""
+        self.disk.read()
         return self.disk.state
 
     def save(self, state: State) -> State:

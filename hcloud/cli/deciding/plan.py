@@ -24,7 +24,7 @@ from hcloud.cli.flags import (
     WhichCloud,
     reader_keys,
 )
-from hcloud.cli.groups import PagePrinted, Verb
+from hcloud.cli.groups import CloudFlags, PagePrinted, Verb
 from hcloud.cli.main import session
 from hcloud.cli.options import draw, first_use_told
 from hcloud.errors import DeniedByGuardError, UsageError
@@ -134,6 +134,7 @@ def plan(
         operation={key: value for key, value in operation.items() if value is not None},
     )
     terminal = session(ctx).terminal
+    terminal.flags[:] = [CloudFlags(file, cloud, state).flags]
     loaded, at = with_flags(load_config(file), flags), shown.at
     refuse_unsimulated(
         loaded.config.operation.strategy, {**flags.operation, "frontier": frontier or None, "picture": picture}

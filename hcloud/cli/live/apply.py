@@ -49,7 +49,7 @@ def apply(
             "--resume finishes a plan that was interrupted, and none is named",
             hint="name its file; without --resume, apply goes on to what hcloud.yaml says now",
         )
-    with replace(where, cloud=_made_for(where, plan)).opened(at, terminal.note) as here:
+    with replace(where, cloud=_made_for(where, plan)).opened(at, terminal) as here:
         with terminal.busy("planning" if plan is None else "looking at the cloud"):
             found = _changes(here, plan, resume=resume, at=at)
         show_changes(found, beside(terminal, quiet=shown.is_document))
@@ -97,6 +97,6 @@ def _made_for(where: CloudFlags, plan: Path | None) -> str | None:
     found = load_changes(plan, selection)
     if selection is not None:
         check_cloud(loaded, selection, found)
-        return selection
+        return where.cloud
     scope = found.base.scope
     return f"{FAKE}:{scope.cloud}" if scope.endpoint == IN_MEMORY else scope.cloud

@@ -21,7 +21,7 @@ def destroy(ctx: typer.Context, *, where: CloudFlags, yes: Yes = False, ends: En
     from hcloud.views.live.change import show_changes
 
     terminal = session(ctx).terminal
-    with where.opened(shown.at, terminal.note) as here:
+    with where.opened(shown.at, terminal) as here:
         with terminal.busy("looking at the cloud"):
             found = ending(here, lambda step: terminal.note(step.text) if step.at_once else None)
         show_changes(found, beside(terminal, quiet=shown.is_document))

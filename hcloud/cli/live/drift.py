@@ -25,7 +25,7 @@ def drift(
     from hcloud.views.live.standing import show_drift
 
     terminal = session(ctx).terminal
-    with terminal.busy("looking at the cloud"), where.opened(shown.at, terminal.note) as here:
+    with terminal.busy("looking at the cloud"), where.opened(shown.at, terminal) as here:
         found = look(here)
     shown.tell_result(terminal, found, DriftDocument.of, show_drift)
     if detailed_exitcode and found.drift:

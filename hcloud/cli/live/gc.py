@@ -35,7 +35,7 @@ def gc(
     terminal, at = session(ctx).terminal, shown.at
     if not delete and (yes or ends is not None):
         raise UsageError("--ends and --yes are of --delete, and without it nothing ends", hint="add --delete")
-    with where.opened(at, terminal.note) as here:
+    with where.opened(at, terminal) as here:
         with terminal.busy("looking at the cloud"):
             found = orphans(here.site(), lineage or ())
         show_orphans(found, beside(terminal, quiet=shown.is_document))

@@ -14,7 +14,7 @@ import typer
 from typer.core import TyperGroup
 
 from hcloud.cli.flags import HarvestKeys, HarvestPolicyFile
-from hcloud.cli.groups import CloudFlags, Printed, StateFlags, ToldAt, Verb, nobody
+from hcloud.cli.groups import CloudFlags, Printed, StateFlags, ToldAt, Verb
 from hcloud.cli.live.operating import advise, compared_costs, work
 from hcloud.cli.main import session
 from hcloud.errors import UsageError
@@ -47,16 +47,16 @@ class CloudOfWork(CloudFlags):
 
     otherwise: ClassVar[str | None] = None
 
-    def opened(self, at: Any, note: Any = nobody) -> Any:
-        """The cloud that flags and configuration name, opened; else that on which the last work there is or was."""
+    def selected(self) -> str | None:
+        """The cloud that the command line names; where the configuration names none, that of the last work there."""
         from hcloud.readers.configuration.config import load_config
         from hcloud.usecases.live.operate_requests import cloud_of_work
         from hcloud.usecases.live.state import state_place
 
         if self.cloud is None and load_config(self.file).config.live.cloud is None:
             found = cloud_of_work(state_place(self.state, self.file), finished_too=self.otherwise is None)
-            return CloudFlags(self.file, found or self.otherwise, self.state).opened(at, note)
-        return super().opened(at, note)
+            return found or self.otherwise
+        return self.cloud
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ def run(
     file = jobs_file(jobs, columns, of_jobs=engine == LOCAL_ENGINE)
     asked = _replanned(OperateRequest(file, said, policy, limits, follow, probe, beside=beside), replan_window)
     with (
-        where.opened(shown.at, terminal.note) as here,
+        where.opened(shown.at, terminal) as here,
         operating(here, asked, soonest if compiled else plain) as operation,
     ):
         work(here, operation, terminal, shown)
@@ -197,6 +197,7 @@ def status(
     if watch and shown.is_document:
         raise UsageError("--watch refreshes a screen, and a document is asked for", hint="leave one of them out")
     terminal, clock, onlooker = session(ctx).terminal, SystemClock(), Onlooker(which.place)
+    terminal.flags[:] = [which.flags]
     with terminal.screen() if watch else nullcontext() as draw:
         while True:
             found = onlooker.look()
@@ -251,7 +252,7 @@ def replan(
     from hcloud.usecases.live.state import state_place
 
     terminal, seconds = session(ctx).terminal, window_asked(window, "--window")
-    with where.opened(shown.at, terminal.note) as here:
+    with where.opened(shown.at, terminal) as here:
         planner = Replanner(here, directory_at(state_place(where.state, where.file)), seconds)
         with terminal.busy("planning from the demand so far"):
             found = planner(here.clock.now())
@@ -341,7 +342,7 @@ def _end(terminal: Terminal, where: CloudFlags, shown: ToldAt, what: str, *, wai
             lambda: terminal.show(*outcome_lines(found.fold, found.at)),
         )
         return
-    with where.opened(shown.at, terminal.note) as here:
+    with where.opened(shown.at, terminal) as here:
         asked = OperateRequest(asked=what, probe=False)
         with operating(here, asked, plain) as operation:
             work(here, operation, terminal, shown)

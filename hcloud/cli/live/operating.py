@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
@@ -30,17 +29,16 @@ if TYPE_CHECKING:
 
 def work(here: LiveGround, operation: OpenedWork, terminal: Terminal, shown: ToldAt) -> None:
     """Pass after pass until nothing is left to do, or somebody asks to leave."""
+    from hcloud.control.operating.results import UNLUCKY
     from hcloud.views.live.documents import operating_document
-    from hcloud.views.live.operating import Moment, compared_lines, operating_screen, outcome_lines
+    from hcloud.views.live.operating import Moment, compared_lines, operating_screen, outcome_lines, unlucky_beyond
 
     loop, now = operation.loop, operation.loop.desk.now
     if operation.goes_on:
         asked = f" ({loop.fold.asked} asked for)" if loop.fold.asked else ""
         terminal.note(f"going on with {operation.directory}{asked}")
-    more, flags = True, "" if here.is_local else f" --cloud {here.selection}"
-    flags += _where(operation.directory.parent)
-    leaving = stopping(terminal, "leaving: jobs and machines go on")
-    with _whatever_ends_it(loop.fold, terminal, flags), leaving as stop, _screen(terminal, shown) as watch:
+    more, leaving = True, stopping(terminal, "leaving: jobs and machines go on")
+    with _whatever_ends_it(loop.fold, terminal), leaving as stop, _screen(terminal, shown) as watch:
         here.stops.append(stop)
         while more and not stop():
             more = loop.step()
@@ -53,7 +51,7 @@ def work(here: LiveGround, operation: OpenedWork, terminal: Terminal, shown: Tol
             if more and not stop():
                 loop.wait()
     if stop():
-        _left(loop.fold, terminal, flags)
+        _left(loop.fold, terminal)
         raise typer.Exit(stop.exit_code)
     if loop.desk.terms.replan is not None:
         with terminal.busy("planning from the demand so far"):
@@ -64,15 +62,17 @@ def work(here: LiveGround, operation: OpenedWork, terminal: Terminal, shown: Tol
         _write_line(terminal, operating_document(loop.fold, shown.at, found))
     else:
         terminal.show(*outcome_lines(loop.fold, now()), *compared_lines(found))
-    _tell_of_not_run(loop, terminal, flags)
+        for line in unlucky_beyond(loop.fold, operation.directory):
+            terminal.say(line, wrong=True)  # to be copied
+    _tell_of_not_run(loop, terminal)
     terminal.flush()
     loop.finish()
     failed = loop.unread or loop.fold.harvested.counted.get("failed")
-    if failed or any(loop.fold.results.counted.get(result) for result in ("failed", "lost", "refused")):
+    if failed or any(loop.fold.results.counted.get(result) for result in UNLUCKY):
         raise typer.Exit(1)
 
 
-def _tell_of_not_run(loop: OperatingLoop, terminal: Terminal, flags: str) -> None:
+def _tell_of_not_run(loop: OperatingLoop, terminal: Terminal) -> None:
     """Jobs that never came, and a file that may have some."""
     if left := loop.not_come:
         named = ", ".join(left[:NAMED]) + (", ..." if len(left) > NAMED else "")
@@ -80,7 +80,7 @@ def _tell_of_not_run(loop: OperatingLoop, terminal: Terminal, flags: str) -> Non
         why = f"not run, as '{asked}' was asked for" if asked else "not due yet when the work ended and not run"
         terminal.warn(f"{counted(len(left), 'job')} {why}: {named}")
     if loop.unread:
-        ways = f"'hcloud operate run{flags}' continues, 'hcloud operate drain{flags}' ends the work without them"
+        ways = "'hcloud operate run' continues, 'hcloud operate drain' ends the work without them"
         terminal.warn(f"jobs of a file that cannot be read did not run: restore it, and {ways}. {loop.unread}")
 
 
@@ -157,24 +157,18 @@ def _write_line(terminal: Terminal, document: Mapping[str, object]) -> None:
     terminal.write(json_as_stored(to_line(document)))
 
 
-def _where(place: Path) -> str:
-    """The flag that names where this work is, if that is not where it would be without one."""
-    usual = Path.cwd() / ".hcloud"
-    return "" if place == usual.resolve() else f" --state {shlex.quote(str(place))}"
-
-
 @contextmanager
-def _whatever_ends_it(fold: Fold, terminal: Terminal, flags: str) -> Iterator[None]:
+def _whatever_ends_it(fold: Fold, terminal: Terminal) -> Iterator[None]:
     """Say what is left where this controller ends before its work: the reader of a pipe is gone, a disk takes no more,
     another one has its lock, or it is wrong itself."""
     try:
         yield
     except (Exception, SystemExit):  # so leaves Rich
-        _left(fold, terminal, flags)
+        _left(fold, terminal)
         raise
 
 
-def _left(fold: Fold, terminal: Terminal, flags: str) -> None:
+def _left(fold: Fold, terminal: Terminal) -> None:
     from hcloud.views.live.operating import machines_left, ways_on
 
-    terminal.note(f"{machines_left(fold)} left as they are: {ways_on(fold, flags)}")
+    terminal.note(f"{machines_left(fold)} left as they are: {ways_on(fold)}")

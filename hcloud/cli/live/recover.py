@@ -35,7 +35,7 @@ def recover(
     from hcloud.views.live.standing import show_found
 
     terminal = session(ctx).terminal
-    with where.opened(moment(now), terminal.note) as here:
+    with where.opened(moment(now), terminal) as here:
         with told(terminal, "looking for what lists show late", int(GRACE.total_seconds())) as progress:
             found = rebuild(replace(here.site(), progress=progress), here.store, lineage)
         show_found(found, terminal)

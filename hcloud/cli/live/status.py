@@ -18,6 +18,6 @@ def status(ctx: typer.Context, where: CloudFlags, shown: Printed) -> None:
     from hcloud.views.live.standing import show_status
 
     terminal = session(ctx).terminal
-    with terminal.busy("looking at the cloud"), where.opened(shown.at, terminal.note) as here:
+    with terminal.busy("looking at the cloud"), where.opened(shown.at, terminal) as here:
         found = look(here)
     shown.tell_result(terminal, found, StatusDocument.of, show_status)

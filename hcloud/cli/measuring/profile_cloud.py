@@ -47,7 +47,7 @@ def measure_on_cloud(
     terminal, cloud = session.terminal, flags.cloud or ""
     for app, target in wanted:
         errand = Errand(app, probing, target, flags.instance_type, most)
-        with CloudFlags(flags.config, cloud).opened(datetime.now(UTC), terminal.note) as here:
+        with CloudFlags(flags.config, cloud).opened(datetime.now(UTC), terminal) as here:
             fare = fare_of(here, errand)
             what = f"1 x {fare.instance_type} on {cloud} at ${fare.hourly}/h, ${fare.most:.4f} at most"
             if here.is_local or cloud.startswith("fake") or flags.max_dollars is not None:

@@ -40,7 +40,7 @@ def doctor(
     if where.cloud is not None:
         from hcloud.usecases.tools.doctor import examine_cloud
 
-        with terminal.busy("asking the cloud"), where.opened(at, terminal.note) as here:
+        with terminal.busy("asking the cloud"), where.opened(at, terminal) as here:
             checks = (*checks, *examine_cloud(here))
     shown.tell(terminal, lambda: ChecksDocument.of(checks, at), lambda: show_checks(checks, terminal))
     if failed(checks):

@@ -8,7 +8,9 @@ from dataclasses import replace
 from hcloud.control.operating.records import JobRecord
 from hcloud.model.running.decision import finite
 
-_WORST = ("refused", "lost", "failed", "cancelled", "completed")
+UNLUCKY = ("refused", "lost", "failed")
+"""Ends of jobs that were to complete, the worst first."""
+_WORST = (*UNLUCKY, "cancelled", "completed")
 _SHOWN = 12
 
 
@@ -29,7 +31,7 @@ class Results:
     def count(self, job: JobRecord) -> None:
         """A job, or a piece of one, is over."""
         piece, worst = job.order.piece, job.result
-        if worst not in ("completed", "cancelled"):
+        if worst in UNLUCKY:
             self.unlucky = [*self.unlucky[1 - _SHOWN :], replace(job, decision=finite(job.decision))]
         if piece is not None:
             over, before = self.open.pop(piece.of, (0, worst))

@@ -26,7 +26,7 @@ from hcloud.model.holdings.live import Machine, MachineState
 from hcloud.model.holdings.state import Deed, Intent, OwnedMachine, State
 from hcloud.planning.changes.diff import DiffInputs, changes
 from hcloud.planning.changes.digest import wanted_digest
-from hcloud.planning.changes.recall import adopted, record_of, unresolved, with_endings, with_records
+from hcloud.planning.changes.recall import adopted, record_of, with_endings, with_records
 from hcloud.planning.changes.rentals import departed
 from hcloud.planning.changes.slots import is_always_rented
 from hcloud.planning.changes.standing import being_ended
@@ -100,7 +100,7 @@ def _begun(
     if any(is_always_rented(slot.address) for slot in found.slots):
         state = replace(state, planned=found.made.date())
     moved = bool(found.to_do or observed.open) or state != stored
-    book = Book(site, replace(state, serial=stored.serial), found.digest[:12])
+    book = Book(site, replace(state, serial=stored.serial), found.digest[:12], observed.open)
     if moved:
         book.save(lambda s: replace(s, generation=s.generation + 1), RUN_BEGUN)
         book.trim()
@@ -262,7 +262,7 @@ def _told(run: ApplyRun) -> ApplyOutcome:
         shortfalls=tuple(run.shortfalls),
         problems=tuple(run.problems),
         error=run.halted,
-        open=tuple(_in_words(i) for i in unresolved(run.book.entries())),
+        open=tuple(_in_words(i) for i in run.book.unresolved()),
         left=left,
         acted=run.acted,
         calls=run.patience.calls,
@@ -293,9 +293,9 @@ def _what_is_left(run: ApplyRun) -> ChangeSet | None:
 
 def _judge(run: ApplyRun, left: ChangeSet | None) -> ApplyResult:
     if left is None:
-        unsure = bool(run.launched or run.ended or unresolved(run.book.entries()))
+        unsure = bool(run.launched or run.ended or run.book.unresolved())
         return ApplyResult.UNKNOWN if unsure else ApplyResult.PARTIAL
-    unsure = any(i.deed in (Deed.LAUNCH, Deed.TERMINATE) for i in unresolved(run.book.entries()))
+    unsure = any(i.deed in (Deed.LAUNCH, Deed.TERMINATE) for i in run.book.unresolved())
     unseen = any(r.bar is Bar.UNSEEN for r in left.refusals)
     ending = run.seen is not None and any(r.ending for r in run.seen.state.records)
     if unseen or unsure or ending:

@@ -7,10 +7,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from hcloud.errors import HcloudError
 from hcloud.live.applying.crash_points import POINTS
 from hcloud.live.site import Site
 from hcloud.model.holdings.live import Launch, Machine
 from hcloud.model.holdings.state import Conclusion, Deed, Intent, IntentResult, State
+from hcloud.planning.changes.recall import unresolved
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +30,9 @@ class Came:
 class Book:
     """The state and its journal in one run, for all its threads."""
 
-    def __init__(self, site: Site, state: State, plan: str) -> None:
+    def __init__(self, site: Site, state: State, plan: str, opened: Sequence[Intent] = ()) -> None:
         self._site, self._plan = site, plan
+        self._noted: list[Intent | Conclusion] = [*opened]
         self._journal = site.store.journal()
         self._lock = threading.RLock()
         self.state = state
@@ -56,6 +59,7 @@ class Book:
                 ids=ids,
             )
             self._journal.intend(intent)
+            self._noted.append(intent)
         self._site.crash(points.noted)
         return intent
 
@@ -72,12 +76,19 @@ class Book:
 
     def unknown(self, intent: Intent, why: str) -> None:
         """Note that nobody knows what came of it; it stays open."""
-        with self._lock:
+        with self._lock:  # what this run noted stays open
             self._journal.conclude(Conclusion(intent.number, IntentResult.UNKNOWN, self._site.now(), why=why))
 
     def entries(self) -> tuple[Intent | Conclusion, ...]:
         """The journal as it is now."""
         return self._journal.entries()
+
+    def unresolved(self) -> tuple[Intent, ...]:
+        """What nobody knows the outcome of; where the journal cannot be read now, by what this run wrote there."""
+        try:
+            return unresolved(self.entries())
+        except HcloudError:
+            return unresolved(self._noted)
 
     def trim(self) -> None:
         """Forget everything that is concluded: the state holds it."""
@@ -88,6 +99,7 @@ class Book:
         self._site.crash(points.answered)
         with self._lock:
             self._journal.conclude(conclusion)
+            self._noted.append(conclusion)
             self._site.crash(points.concluded)
             self.save(update, points.saved)
             self._journal.trim(intent.number)

@@ -86,7 +86,7 @@ def check_known(found: ChangeSet) -> None:
     """Refuse to go on where too little is known."""
     for refusal in found.blocking:
         if refusal.bar is Bar.LOST_STATE:
-            raise HcloudError(refusal.why, hint="hcloud recover")
+            raise HcloudError(refusal.why, hint="'hcloud recover' shows what it would rebuild, and asks")
         raise PartialError(refusal.why, hint="nothing was done; hcloud status looks again")
 
 

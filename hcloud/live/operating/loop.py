@@ -206,7 +206,7 @@ class OperatingLoop:
         wanted = [asked.job] if asked.what == "cancel" else list(desk.fold.active) if desk.stops else []
         self._cancel(wanted, now)
 
-    def _cancel(self, names: list[str] | tuple[str, ...], now: float) -> None:
+    def _cancel(self, names: list[str], now: float) -> None:
         for name in names:
             if self.harvester is not None:
                 self.harvester.cancel(name, now)
@@ -235,8 +235,9 @@ class OperatingLoop:
         if not slow:
             del desk.troubles["stop"]
 
-    def expect(self, found: NewJobs) -> None:
-        """Jobs that will come, each at its time; those that are known are not taken twice."""
+    def expect(self, found: NewJobs, now: float) -> None:
+        """Jobs that will come, each at its time; those that are known are not taken twice, and those that were
+        cancelled meanwhile not at all."""
         self.desk.closed = found.closed
         for whole, orders in groupby(found.orders, lambda order: order.piece.of if order.piece else order.id):
             pieces = tuple(orders)
@@ -245,11 +246,14 @@ class OperatingLoop:
                 self._expected.update(names)
                 heappush(self._coming, (pieces[0].submit, next(self._turns), pieces))
         self.desk.coming = len(self._coming)
+        for name in found.cancelled:
+            if name not in self.fold.known:
+                self.desk.tell(Asked(now, "cancel", name))
+        self._cancel([name for name in found.cancelled if name in self.fold.active], now)
 
     def _take_jobs(self, now: float) -> None:
-        desk, found = self.desk, self._new_jobs()
-        self.expect(found)
-        self._cancel(found.cancelled, now)
+        desk = self.desk
+        self.expect(self._new_jobs(), now)
         while self._coming and self._coming[0][0] <= now and not desk.fold.asked:
             pieces = heappop(self._coming)[2]
             if self._was_given_up(pieces):

@@ -173,7 +173,7 @@ def _is_blocked(draft: _Draft) -> bool:
         project, lineages = observed.state.project, sorted({m.lineage for m in observed.unclaimed})
         why = (
             f"{counted(len(ids), 'machine')} of project {project or '(none)'} are not in this state, which was never "
-            f"applied (lineage {', '.join(lineages)}): hcloud recover rebuilds the state they belong to"
+            f"applied (lineage {', '.join(lineages)}): 'hcloud recover' rebuilds the state they belong to"
         )
         draft.refusals.append(Refusal(Bar.LOST_STATE, "", why, ids, blocks=True))
     return bool(draft.refusals)

@@ -25,6 +25,7 @@ from hcloud.errors import (
 from hcloud.model.endpoint import AZURE_AUTHORITY, check_azure_authority, checked_endpoint
 from hcloud.store.buckets.objects import (
     ABSENT,
+    AGAIN,
     ConditionError,
     LostError,
     Marked,
@@ -138,7 +139,7 @@ class AzureObjects:
         if code in _SIGNING or status == 401 or (isinstance(error, ClientAuthenticationError) and not status):
             return CredentialsError(said, call, hint=SIGN_IN)
         if code in _BUSY or status == 429:
-            return ThrottledError(said, call)
+            return ThrottledError(said, call, hint=AGAIN)
         if status == 403:
             return DeniedError(said, call, hint=NEEDED)
         if status and 400 <= status < 500 and status != 408:

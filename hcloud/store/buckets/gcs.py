@@ -36,6 +36,7 @@ from hcloud.model.endpoint import check_google_credentials, checked_endpoint, is
 from hcloud.model.json_text import parsed
 from hcloud.store.buckets.objects import (
     ABSENT,
+    AGAIN,
     PIECE,
     ConditionError,
     LostError,
@@ -210,7 +211,7 @@ class GoogleObjects:
         if status == 401:
             return CredentialsError(said, call, hint="see to Google's credentials, then run the command again")
         if status == 429 or reason in _SLOWER:
-            return ThrottledError(said, call)
+            return ThrottledError(said, call, hint=AGAIN)
         if status == 403:
             return DeniedError(said, call, hint=NEEDED)
         if 400 <= status < 500 and status != 408:

@@ -12,7 +12,7 @@ from hcloud.errors import Call, CloudError, HcloudError, UnavailableError, Unkno
 ABSENT = ""
 """The condition that there is no object of the name."""
 
-AGAIN = "run the command again: it checks the stored state first"
+AGAIN = "run the command again, it checks the stored state first; if the store still does not answer, check its address"
 _QUERY = re.compile(r"(?<=[\w/])\?[^\s\"')]*")
 
 

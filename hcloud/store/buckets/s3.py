@@ -21,6 +21,7 @@ from hcloud.errors import (
 from hcloud.model.endpoint import checked_endpoint, is_plain
 from hcloud.store.buckets.objects import (
     ABSENT,
+    AGAIN,
     PIECE,
     ConditionError,
     LostError,
@@ -172,7 +173,7 @@ class S3Objects:
         if code in _DENIED:
             return DeniedError(said, call, hint="the state needs s3:GetObject, PutObject, DeleteObject and ListBucket")
         if code in _THROTTLED:
-            return ThrottledError(said, call)
+            return ThrottledError(said, call, hint=AGAIN)
         return unanswered(said, call, unknown=unknown)
 
     def _call(self, operation: str, code: str) -> Call:

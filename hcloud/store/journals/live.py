@@ -32,13 +32,16 @@ from hcloud.whole_files import sync_directory
 LONG = 32 << 20
 """Ours: bytes of a journal after which it begins anew with a snapshot; replaying so many takes some seconds."""
 
+SNAPSHOT = "snapshot"
+
 
 def segment(path: Path, suffix: str = "jsonl") -> Path:
-    """The next free name for a journal that is put aside, or for a snapshot."""
-    number = 1
-    while (found := path.with_name(f"{path.stem if suffix == 'jsonl' else 'snapshot'}.{number}.{suffix}")).exists():
-        number += 1
-    return found
+    """The next name for a journal that is put aside, or for a snapshot. Its number is the highest, also where somebody
+    removed old ones: parts of one work are read in the order of their numbers."""
+    is_snapshot = suffix != "jsonl"
+    kept = (p for p in path.parent.glob("*.*") if p.name.startswith(f"{SNAPSHOT}.") == is_snapshot)
+    number = 1 + max(map(_number, kept), default=0)
+    return path.with_name(f"{SNAPSHOT if is_snapshot else path.stem}.{number}.{suffix}")
 
 
 def read_whole(path: Path) -> JournalContents:
@@ -71,9 +74,8 @@ def _part_before(path: Path, live: LiveOrigin | None) -> Path:
 
 
 def _number(path: Path) -> int:
-    """The number in the name of a part that was put aside; 0 for the one that goes on."""
-    number = path.stem.rpartition(".")[2]
-    return int(number) if number.isdecimal() else 0
+    """The number in the name of what was put aside; 0 where there is none."""
+    return next((int(part) for part in path.name.split(".")[1:] if part.isdecimal()), 0)
 
 
 class LiveJournalFile:

@@ -8,8 +8,9 @@ from decimal import Decimal
 
 from hcloud.errors import StaleError, UsageError
 from hcloud.live.applying.apply import apply, destroy, ends_of_all
-from hcloud.live.applying.guards import check_guards, check_true
+from hcloud.live.applying.guards import check_base, check_guards, check_true
 from hcloud.live.applying.outcome import ApplyOutcome
+from hcloud.live.observe import observe
 from hcloud.live.site import Progress
 from hcloud.model.catalog import PurchaseOption
 from hcloud.model.holdings.change import ChangeSet
@@ -45,11 +46,14 @@ def check_cloud(loaded: Loaded, selection: str, planned: ChangeSet) -> None:
 
 
 def check_applicable(ground: LiveGround, planned: ChangeSet) -> None:
-    """Refuse, before anybody is asked to confirm it, a plan that was altered, is of another place, differs from what
-    the configuration says now of a fleet or of what machines are launched with, or shows less than these cost now."""
+    """Refuse, before it is shown and anybody is asked to confirm it, a plan that was altered, was applied or is of
+    another place, differs from what the configuration says now of a fleet or of what machines are launched with, or
+    shows less than these cost now."""
     ground.check_place(planned)
     check_true(planned)
     _check_unchanged(ground, planned, *BEFORE)
+    if _is_stale(ground, planned):
+        check_base(planned, observe(ground.site()), ground.approval(None), ground.terms())
 
 
 def _check_unchanged(ground: LiveGround, planned: ChangeSet, done: str, hint: str) -> None:

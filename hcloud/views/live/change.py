@@ -48,7 +48,7 @@ def show_changes(changes: ChangeSet, terminal: Terminal) -> None:
         terminal.show(*as_lines(changes.template, width))
     for refusal in changes.refusals:
         where = f"{refusal.address}: " if refusal.address else ""
-        said = hanging(f"{where}{refusal.why}{named(refusal.ids)}", width, "! ")
+        said = hanging(terminal.pasteable(f"{where}{refusal.why}{named(refusal.ids)}"), width, "! ")
         said.stylize("red", 0, 1)
         terminal.show(said)
     for note in changes.notes:
@@ -119,7 +119,9 @@ def show_outcome(outcome: ApplyOutcome, terminal: Terminal) -> None:
     said = f"{len(outcome.launched)} launched, {len(outcome.ended)} terminated, {counted(outcome.calls, 'request')}"
     terminal.show(Text.assemble((str(outcome.result), colour), f": {said}"))
     for shortfall in outcome.shortfalls:
-        tried = f"tried {', '.join(shortfall.tried)}" if shortfall.tried else "not asked for: the run ended before"
+        is_open = any(asked.startswith(f"{shortfall.address}: ") for asked in outcome.open)
+        before = "asked for, with an unknown outcome" if is_open else "not asked for: the run ended before"
+        tried = f"tried {', '.join(shortfall.tried)}" if shortfall.tried else before
         terminal.warn(f"{shortfall.address}: {shortfall.missing} missing; {tried}")
     for problem in outcome.problems:
         terminal.warn(problem)
@@ -137,8 +139,8 @@ def show_outcome(outcome: ApplyOutcome, terminal: Terminal) -> None:
         )
         more = " and those of requests without an answer" if outcome.open else ""
         terminal.note(
-            f"{there}{more} may be running and cost money; the journal lists them: hcloud apply continues, "
-            "hcloud recover rebuilds a lost state"
+            f"{there}{more} may be running and cost money; the journal lists them: 'hcloud apply' continues, "
+            "'hcloud recover' rebuilds a lost state"
         )
 
 

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
+from pathlib import Path
+from shlex import quote
 
 from rich.text import Text
 
@@ -14,7 +16,7 @@ from hcloud.control.operating.fold import Fold
 from hcloud.control.operating.happened import NO_CODE
 from hcloud.control.operating.reached import unreachable
 from hcloud.control.operating.records import RESULTS, JobRecord, MachinePhase, MachineRecord
-from hcloud.control.operating.results import jobs_in
+from hcloud.control.operating.results import UNLUCKY, jobs_in
 from hcloud.model.catalog import PurchaseOption
 from hcloud.model.holdings.live import PROTECTED_TAG
 from hcloud.model.holdings.state import LockInfo
@@ -35,6 +37,7 @@ SHOWN_JOBS, NAME = 2, 10
 CENTS, FINE = 2, 4
 _UNITS = {DOLLARS: "dollars", VCPU_HOURS: "vCPU-hours"}
 _COLUMNS = ("#", "machine", "state", "jobs", "quality", "$/h")
+_UNLUCKY_LINES = '"event":"failed"|"decision":"(end|refuse)"'
 _FULL = ("no space left", "the disk took only a part")
 _WHEN_FULL = "; the disk is full: no new job starts until there is space, running jobs continue"
 _TO = {
@@ -287,7 +290,7 @@ def _cost_of_wait(job: JobRecord, now: float) -> str:
     return "" if left is None else f", {left:.0%} of its performance is left"
 
 
-def who_works(fold: Fold, holder: LockInfo | None) -> Shown:
+def who_works(fold: Fold, holder: LockInfo | None) -> str:
     """Whether a controller works now, or has done all there was."""
     if holder is not None:
         return f"controller: {holder}"
@@ -298,11 +301,11 @@ def who_works(fold: Fold, holder: LockInfo | None) -> Shown:
     return f"no controller works now; left as they are: {machines_left(fold)}; {ways_on(fold)}"
 
 
-def ways_on(fold: Fold, flags: str = "") -> str:
+def ways_on(fold: Fold) -> str:
     """What goes on with machines that were left, and what ends them: one that is protected, only without its tag."""
     kept = [str(m.instance) for m in fold.standing.values() if m.stands and PROTECTED_TAG in m.why]
     but = f", but no machine with the tag {PROTECTED_TAG} ({', '.join(kept)})" if kept else ""
-    return f"'hcloud operate run{flags}' continues, 'hcloud operate stop{flags}' ends them{but}"
+    return f"'hcloud operate run' continues, 'hcloud operate stop' ends them{but}"
 
 
 def machines_left(fold: Fold) -> str:
@@ -315,7 +318,7 @@ def machines_left(fold: Fold) -> str:
 
 
 def outcome_lines(fold: Fold, now: float) -> Iterator[Shown | Figures]:
-    """What it came to: jobs by how they ended, those that did not complete by name, machines and dollars."""
+    """What it came to: jobs by how they ended, the last that did not complete by name, machines and dollars."""
     told = ", ".join(f"{fold.results.counted[r]} {r}" for r in RESULTS if fold.results.counted.get(r)) or "none"
     left = jobs_in(fold.active.values())
     yield f"jobs: {told}" + (f"; {left} not over" if left else "")
@@ -329,6 +332,14 @@ def outcome_lines(fold: Fold, now: float) -> Iterator[Shown | Figures]:
     if quality := _kept(fold):
         yield quality
     yield from harvested_lines(fold.harvested)
+
+
+def unlucky_beyond(fold: Fold, directory: Path) -> Iterator[str]:
+    """How many jobs did not complete where not all are named, and a command to be copied that lists all."""
+    every, named = sum(fold.results.counted.get(result, 0) for result in UNLUCKY), jobs_in(fold.results.unlucky)
+    if every > named:
+        yield f"{named} of {every:,} jobs that failed, were lost or refused are named above; to list all of them:"
+        yield f"  grep -hE '{_UNLUCKY_LINES}' {quote(str(directory))}/journal*.jsonl"
 
 
 def waits_for_end(fold: Fold, *, services_end: bool, keeps: bool) -> str:

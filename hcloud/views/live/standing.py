@@ -43,14 +43,15 @@ def show_status(found: LiveStatus, terminal: Terminal) -> None:
     if observed.open:
         terminal.warn(f"{counted(len(observed.open), 'request')} without a known outcome: the next apply settles them")
     if found.drift:
-        terminal.warn(f"{counted(len(found.drift), 'difference')} from the state: hcloud drift")
+        terminal.warn(f"{counted(len(found.drift), 'difference')} from the state: 'hcloud drift' lists them")
     working = sum(machine.is_of_live_work for machine in observed.strangers)
     if working:
         terminal.note(f"{counted(working, 'machine')} of live work beside these: hcloud operate status")
     if observed.unclaimed:
         left = counted(len(observed.unclaimed), "machine")
         terminal.warn(
-            f"{left} of this project belong to a state that does not exist here: use hcloud recover, or hcloud gc"
+            f"{left} of this project belong to a state that does not exist here: 'hcloud recover' rebuilds it, "
+            "'hcloud gc' ends them"
         )
     if found.holder is not None:
         terminal.warn(f"locked: {found.holder}")

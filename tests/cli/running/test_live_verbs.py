@@ -413,11 +413,18 @@ def test_a_hint_names_the_place_that_was_named_by_flags(capsys: pytest.CaptureFi
     """Else who follows it rebuilds the state, with the same machines, where none ever was."""
     where = ["--cloud", "fake:aws", "--state", "my state"]
     assert run(["apply", "-y", *where]) == 0
+    flags = "--cloud fake:aws --state 'my state'"
     Path("my state/state.json").unlink()
     capsys.readouterr()
     assert run(["status", *where]) == 1
-    hint = " ".join(said(capsys)[1].split())
-    assert "hcloud recover --cloud fake:aws --state 'my state' rebuilds it" in hint
+    assert f"hcloud recover {flags} rebuilds it" in " ".join(said(capsys)[1].split())
+    for path in Path("my state").glob("[!f]*"):  # as on another machine
+        path.unlink()
+    assert run(["status", *where]) == 0
+    told = " ".join(said(capsys)[1].split())
+    assert f"'hcloud recover {flags}' rebuilds it, 'hcloud gc {flags}' ends them" in told
+    assert run(["plan", *where]) == 0
+    assert f"'hcloud recover {flags}' rebuilds the state they belong to" in " ".join(said(capsys)[0].split())
 
 
 def test_a_plan_without_changes_is_to_be_made_for_the_cloud_that_was_named(capsys: pytest.CaptureFixture[str]) -> None:
@@ -436,8 +443,10 @@ def test_who_applies_a_plan_again_is_told_that_nothing_is_left(capsys: pytest.Ca
     assert run(["plan", "--out", "plan.json"]) == 0
     assert run(["apply", "plan.json", "-y"]) == 0
     capsys.readouterr()
-    assert run(["apply", "plan.json", "-y"]) == 4
-    assert "it was applied, and nothing is left to be done" in " ".join(said(capsys)[1].split())
+    assert run(["apply", "plan.json"]) == 4, "before anybody is asked (7)"
+    out, err = said(capsys)
+    assert "it was applied, and nothing is left to be done" in " ".join(err.split())
+    assert "to launch" not in out
     edited(lambda cloud: cloud.edit({"terminate": next(iter(cloud.ledger.machines))}))
     assert run(["apply", "plan.json", "-y"]) == 4
     assert "--resume finishes a plan that was begun" in " ".join(said(capsys)[1].split())

@@ -169,10 +169,10 @@ def test_a_damaged_state_is_replaced_by_force_only(
     (tmp_path / "copy.json").write_bytes((place / "state.json").read_bytes())
     (place / "state.json").write_bytes(b"")
     for verb in (["list"], ["show"], ["pull"], ["push", "copy.json"]):
-        assert run(["state", *verb]) == 1
+        assert run(["state", *verb, "--state", str(place)]) == 1
         error = capsys.readouterr().err
         assert "state.json: is empty" in error
-        assert "hcloud recover" in error
+        assert f"hcloud recover --state {place} rebuilds it" in " ".join(error.split())
     assert run(["state", "push", "copy.json", "--force"]) == 0
     assert run(["state", "list"]) == 0
 

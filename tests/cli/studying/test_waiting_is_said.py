@@ -30,15 +30,16 @@ def test_after_a_cut_it_is_said_what_may_run_and_how_to_go_on(capsys: pytest.Cap
     lost = {"on": "launch", "answer": "dropped-after"}
     cut = {"on": "machines", "answer": "dropped-before", "from_call": 3}
     faults(rules=[lost, cut])
-    assert run(["apply", "-y"]) == 6
+    where = "--cloud fake:faults.yaml --state kept"
+    assert run(["apply", "-y", *where.split()]) == 6
     said = " ".join(capsys.readouterr().err.split())
     assert "hcloud asks again, until " in said
     assert "request without an answer: web: " in said
     assert "x m5.large in " in said
     assert "may be running and cost money" in said
-    assert "hcloud apply continues, hcloud recover rebuilds a lost state" in said
+    assert f"'hcloud apply {where}' continues, 'hcloud recover {where}' rebuilds a lost state" in said
     faults()
-    assert run(["apply", "-y"]) == 0
+    assert run(["apply", "-y", *where.split()]) == 0
 
 
 def test_commitments_that_a_cloud_does_not_list_yet_are_waited_for_aloud(capsys: pytest.CaptureFixture[str]) -> None:

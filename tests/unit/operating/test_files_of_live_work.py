@@ -55,10 +55,10 @@ def test_work_with_a_file_that_cannot_be_read_is_not_over(tmp_path: Path, wrong:
 def test_who_goes_on_with_nothing_but_a_file_that_cannot_be_read_launches_nothing(tmp_path: Path) -> None:
     world = world_of(tmp_path, "a.csv")
     for _ in range(3):
-        world.start().expect(NewJobs(closed=True))
+        world.start().expect(NewJobs(closed=True), world.now)
         assert not world.run().fold.is_finished
     assert not world.launched()
-    world.start().expect(NewJobs(closed=True))
+    world.start().expect(NewJobs(closed=True), world.now)
     world.asked.append(Asked(0.0, "drain"))
     assert world.run().fold.is_finished, "it ends the work without those jobs"
 

@@ -166,7 +166,14 @@ def test_the_quality_of_a_job_whose_seconds_are_told_is_judged(tmp_path: Path) -
     assert loop.fold.jobs["a"].order.expect == 30.0
     assert loop.fold.jobs["a"].reached is not None
     assert loop.fold.jobs["b"].reached is None
+    there = vars(loop.desk.parts.engine)
     assert not loop.desk.parts.engine.look().jobs, "a pass costs as much as what runs, not as all that ever ran"
+    kept = [there[name] for name in ("arrivals", "_attempts", "_watched", "_progress")] + [
+        vars(there["_past"])["_told"]
+    ]
+    assert kept == [{}] * 5, "and so does the room it takes"
+    world.outsider.tell({"event": "completion", "job": "a"}, {"event": "stopped", "job": "b", "attempt": 1})
+    assert loop.desk.parts.source.new().orders == (), "what is told again of jobs that are over is no mistake"
 
 
 @pytest.mark.slow
@@ -185,14 +192,26 @@ def test_a_controller_that_is_killed_anywhere_orders_nothing_twice(tmp_path: Pat
     assert len(kills) > 5
 
 
-def test_a_job_is_cancelled_where_it_waits_and_where_it_runs(tmp_path: Path) -> None:
+@pytest.mark.parametrize("unheard", [False, True], ids=["heard", "told-while-no-controller-runs"])
+def test_a_job_is_cancelled_where_it_waits_and_where_it_runs(tmp_path: Path, unheard: bool) -> None:
     world = world_of(tmp_path, arrival("runs", 8), arrival("waits", 8))
-    world.run(until=lambda loop: loop.fold.jobs["runs"].on is not None if loop.fold.jobs else False)
+    world.run(until=lambda loop: ("runs", 1) in world.outsider.begun)
     world.outsider.ended["runs", 1] = "cancelled"
     world.outsider.tell({"event": "cancelled", "job": "runs"}, {"event": "cancelled", "job": "waits"})
+    if unheard:  # whoever goes on reads all of the file before the first pass
+        world.start().expect(world.source.new(), world.now)
     loop = world.run()
     assert loop.fold.results.counted == {"cancelled": 2}
     assert world.standing() == []
+
+
+def test_a_job_that_is_cancelled_before_it_came_is_never_ordered(tmp_path: Path) -> None:
+    """Both were told while no controller read them: it began what nobody wanted any more."""
+    cancelled: dict[str, object] = {"event": "cancelled", "job": "a"}
+    world = world_of(tmp_path, arrival("a"), arrival("b"), cancelled)
+    loop = world.run()
+    assert [order["job"] for order in world.outsider.orders if order["order"] == "begin"] == ["b"]
+    assert loop.fold.results.counted == {"completed": 1}
 
 
 def test_who_asks_hcloud_to_cancel_is_obeyed_once_it_is_told_that_the_job_stopped(tmp_path: Path) -> None:

@@ -327,6 +327,21 @@ def test_a_bad_line_that_is_added_is_told_once_and_the_others_come(tmp_path: Pat
     assert jobs.new().orders == ()
 
 
+def test_of_a_file_that_grows_for_years_ids_are_kept_and_not_the_line_of_each(tmp_path: Path) -> None:
+    path = tmp_path / "jobs.csv"
+    path.write_text("id,command\na-1,true\n")
+    jobs = source(path, follow=True)
+    jobs.new()
+    lines = vars(jobs)["_reading"].lines
+    lines.update((f"b-{n}", 3) for n in range(100_000))
+    with path.open("a") as file:
+        file.write("c-1,true\nc-1,true\na-1,true\nc-2,true\n")
+    with pytest.raises(InputError, match=r"(?s)'c-1' .an earlier line has it.*'a-1' .line 2 has it"):
+        jobs.new()
+    assert [o.id for o in jobs.new().orders] == ["c-1", "c-2"]
+    assert len(lines) == 100_001
+
+
 @pytest.mark.parametrize("text", ["", "id,command\nz,true\n", "id,command\nz,true\nb,true\nc,true\nd,true\n"])
 def test_a_file_that_was_shortened_or_replaced_is_told_and_not_misread(text: str, tmp_path: Path) -> None:
     path = tmp_path / "jobs.csv"

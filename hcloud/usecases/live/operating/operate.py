@@ -149,7 +149,7 @@ def operating(here: LiveGround, asked: OperateRequest, kernels: Callable[[], Ker
             parts.agents = agents = agents_of(session, compiled=made is not plain())
             terms = _terms(here, asked, origin, setup, world)
             loop = OperatingLoop(session, fold, parts, replace(terms, replan=replan, harvest=harvest, follow=follow))
-            loop.expect(first)
+            loop.expect(first, loop.desk.now())
             if asked.asked:
                 Requests(directory / REQUESTS).put(asked.asked)
             with executed(here, joins=origin.engine == SLURM_ENGINE):
