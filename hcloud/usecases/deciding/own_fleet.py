@@ -99,8 +99,7 @@ def predicted(plan: Plan, workload: Workload, book: PriceBook, config: Config) -
 
 def _all_on_demand(study: Study) -> Decimal:
     """What the same costs where nothing is reserved, run alike: another way to run it would be no comparison."""
-    rented = replace(study, beside=())
-    return _monthly(measure(simulate_once(rented, load_strategy(STRATEGY), pool=0)))
+    return _monthly(measure(simulate_once(study, load_strategy(STRATEGY).all_rented())))
 
 
 def _monthly(found: Measures) -> Decimal:

@@ -62,6 +62,19 @@ def test_all_on_demand_is_what_a_plan_without_a_reserve_costs_run_alike(plan: Pl
     assert (rented.strategy, rented.monthly) == (found.strategy, found.all_on_demand)
 
 
+def test_a_comparison_of_a_plan_has_its_two_figures(
+    plan: Plan, made: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It had the same fleet without its reserve under no strategy that the plan names."""
+    found = plan.prediction
+    assert found is not None
+    monkeypatch.setenv("COLUMNS", "160")
+    assert run(["compare", str(made), "--seeds", "1", *NOW]) == 0
+    shown = {line[:20].strip(): line[20:].split() for line in capsys.readouterr().out.splitlines()}
+    assert f"{found.monthly:,.2f}" in shown["HC"]
+    assert f"{found.all_on_demand:,.2f}" in shown["HC all on demand"]
+
+
 def test_a_plan_is_simulated_in_its_own_system_and_sizes(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Without the plan's configuration Windows had no price, and servers of 32 vCPUs were run as two of 16."""
     there = made.parent
