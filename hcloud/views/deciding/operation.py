@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 
 from hcloud.model.plans.operation import Band, OperatingPoint, Operation
-from hcloud.model.plans.plan import Plan
+from hcloud.model.plans.plan import Plan, Prediction
 from hcloud.planning.strategies.choice import landmarks
 from hcloud.planning.strategies.own_fleet import fleet_of
 from hcloud.units import HOURS_PER_MONTH, SECONDS_PER_HOUR, format_duration, format_figure, format_money, machines
@@ -16,6 +16,7 @@ from hcloud.views.markdown import PER_MONTH, table
 from hcloud.views.tables import Figures
 
 _NONE = "-"
+_TRIFLE = Decimal("0.01")  # ours: less of a bill is not told
 _MORE = "those are dollars of use alone; the simulated bill, with starts, gaps between jobs and idle instances: "
 _LESS = "those are dollars of use alone, by the forecast; the simulated bill, of the window's jobs as they came: "
 
@@ -123,7 +124,18 @@ def simulated_lines(plan: Plan) -> Iterator[str]:
         unused = " without what is owned" if plan.unbought != plan.now.name else ""
         other = found.all_on_demand
         beside = "" if other is None else f" (all on demand{unused} {format_money(other)})"
+        beside += _covered(found)
         yield f"{_by_use(plan, found.monthly)}{format_money(found.monthly)}/month as strategy {found.strategy}{beside}"
+
+
+def _covered(found: Prediction) -> str:
+    """What of a simulated bill is covered by commitments whose machines are idle, where it is no trifle."""
+    if found.covered is None or found.monthly is None or found.covered < found.monthly * _TRIFLE:
+        return ""
+    return (
+        f"; about {format_money(found.covered)} less on a bill, since the commitment covers other sizes while its own"
+        " machines are idle"
+    )
 
 
 def _by_use(plan: Plan, simulated: Decimal) -> str:

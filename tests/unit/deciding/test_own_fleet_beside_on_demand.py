@@ -53,6 +53,10 @@ def test_all_on_demand_is_what_a_plan_without_a_reserve_costs_run_alike(plan: Pl
     assert found.all_on_demand is not None
     [line] = simulated_lines(plan)
     assert f"(all on demand ${found.all_on_demand:,.0f})" in line
+    assert found.covered is not None
+    left = float(found.monthly - found.covered)
+    assert left == pytest.approx(float(plan.after.monthly), abs=1), "a savings plan covers any size of the family"
+    assert f"about ${found.covered:,.0f} less on a bill, since the commitment covers other sizes" in line
     there = made.parent
     market = "markets: [{provider: aws, families: [m5], options: [on-demand]}]"
     (there / "rented.yaml").write_text(f"workload: {{path: trace.csv}}\n{market}\n", encoding="utf-8")
@@ -129,18 +133,23 @@ def test_a_batch_job_that_may_be_split_runs_in_parts_on_the_reserve(
 
 
 @pytest.mark.parametrize(
-    ("above", "alike", "said"),
+    ("above", "alike", "covered", "said"),
     [
-        (-1, None, ""),
-        (1, 2, ""),
-        (1, 1, "this plan does not pay: simulated, it costs"),
-        (3, 2, "this plan does not pay: simulated, it costs"),
-        (1, None, ""),
+        (-1, None, None, ""),
+        (1, 2, None, ""),
+        (1, 1, None, "this plan does not pay: simulated, it costs"),
+        (3, 2, 1, "this plan does not pay: simulated, it costs"),
+        (3, 2, 2, ""),
+        (1, None, None, ""),
     ],
 )
-def test_a_plan_that_does_not_pay_is_a_warning(plan: Plan, above: int, alike: int | None, said: str) -> None:
+def test_a_plan_that_does_not_pay_is_a_warning(
+    plan: Plan, above: int, alike: int | None, covered: int | None, said: str
+) -> None:
+    """Also not one whose commitment covers other sizes while its own machines are idle."""
     now = plan.now.monthly
-    found = replace(PAYS, monthly=now + above, all_on_demand=None if alike is None else now + alike)
+    most = None if covered is None else Decimal(covered)
+    found = replace(PAYS, monthly=now + above, all_on_demand=None if alike is None else now + alike, covered=most)
     told = list(short_of(plan, found, 0.9))
     assert len(told) == bool(said)
     assert all(said in one for one in told)
