@@ -96,7 +96,7 @@ def predicted(plan: Plan, workload: Workload, book: PriceBook, config: Config) -
         wait_p95=None if math.isnan(wait) else round(wait, 6),
         monthly=monthly,
         all_on_demand=_all_on_demand(study) if is_dearer else None,
-        covered=covered_beside(run) or None,
+        covered=covered_beside(run) or None if plan.harvest is None else None,  # idle hours keep these machines busy
     )
 
 
