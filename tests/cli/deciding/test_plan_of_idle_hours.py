@@ -251,7 +251,7 @@ def test_services_and_the_reserve_take_whole_vcpus_of_the_servers_that_are_plann
 def test_large_jobs_that_end_nowhere_take_no_room_from_small_ones(pool: Path, capsys: Capture) -> None:
     """Jobs of 2 vCPUs for the day find room for no hour of it, and hid what those of one use."""
     write_pool(14)
-    wide = [f"x{day}-{n},{MONDAY + day * DAY},{DAY},2,4,batch,wide" for day in range(14) for n in range(28)]
+    wide = [f"x{day}-{n},{MONDAY + day * DAY},{DAY},2,4,batch,wide" for day in range(14) for n in range(20)]
     with Path("trace.csv").open("a", encoding="utf-8") as trace:
         trace.write("\n".join(wide) + "\n")
     found = told(capsys, "--util", "util.csv")["harvest"]
