@@ -84,7 +84,7 @@ def enlist(c: Control, kind: int) -> int:
     c.desk.pool += cores
     c.desk.vacated += 1
     c.desk.narrowest = min(c.desk.narrowest, cores)
-    count_server(c, number)
+    count_server(c, number, 1)
     if c.rules.classes > 0:
         rank_server(c, number)
     reshelve(c, number)

@@ -5,17 +5,30 @@ from __future__ import annotations
 
 from hcloud.control.admission import has_local_queues
 from hcloud.control.controller import begin_anew, drain, enlist, leave
-from hcloud.control.groups import begin_pieces_anew
+from hcloud.control.groups import begin_pieces_anew, rent_pieces
 from hcloud.control.mapped import utilisation
 from hcloud.control.pieces import is_piece, leave_ring, next_piece, stand_in, unlink
 from hcloud.control.searching.local import first_left, no_longer, serve
-from hcloud.control.searching.renting import command, release
-from hcloud.control.servers.buckets import recount
+from hcloud.control.searching.renting import command, release, rent
+from hcloud.control.servers.buckets import count_server, recount, reserve_holds
 from hcloud.control.servers.pools import rank_server
 from hcloud.control.servers.tenancy import reshelve, runs_jobs, unseat
 from hcloud.control.state import CLOSED, FREED, INTERRUPTIBLE, OWN, RENTED, UP, Control
-from hcloud.control.waits.queue import give_up, hand_over, notice
-from hcloud.policy.codes import CANCELLED, END, LAUNCH, LAUNCH_FAILED, LOST, POOL_GROWN, RESERVED, TAKEN_AWAY
+from hcloud.control.waits.queue import give_up, hand_over, notice, remove
+from hcloud.policy.codes import (
+    CANCELLED,
+    END,
+    HELD_BY_NONE,
+    LARGE,
+    LAUNCH,
+    LAUNCH_FAILED,
+    LOST,
+    ON_DEMAND,
+    POOL_GROWN,
+    RESERVED,
+    TAKEN_AWAY,
+)
+from hcloud.policy.mapping import MAP_DYNAMIC, MAP_RESERVED
 
 
 def lose(c: Control, number: int, why: int, until: float, now: float) -> None:
@@ -35,6 +48,10 @@ def lose(c: Control, number: int, why: int, until: float, now: float) -> None:
         c.desk.pool -= kind.cores
         c.desk.freed = FREED + 1  # one of those that are remembered may be this one
     release(c, number, why, now)
+    if paid == OWN:
+        count_server(c, number, -1)
+        if kind.reserved == 0:
+            _rent_for_queued(c, now)
     if has_local_queues(c):
         _send_on(c, number, now)
     while job >= 0:
@@ -55,6 +72,23 @@ def _send_on(c: Control, number: int, now: float) -> None:
         no_longer(c, waits, now)
         begin_anew(c, waits, RENTED, now)
         waits = first_left(c, number)
+
+
+def _rent_for_queued(c: Control, now: float) -> None:
+    """Rent for those who queue for the reserve and could be held by none of its servers any more."""
+    ahead, number = -1, c.desk.head if c.rules.mapping != MAP_RESERVED else -1
+    while number >= 0:
+        following, job = c.jobs[number].behind, c.jobs[number]
+        if reserve_holds(c, job):
+            ahead = number
+        else:
+            remove(c, number, ahead, now)
+            verdict = (LARGE if c.rules.mapping == MAP_DYNAMIC else ON_DEMAND, HELD_BY_NONE, 0.0)
+            if is_piece(job):
+                rent_pieces(c, number, verdict, now)
+            else:
+                rent(c, number, verdict, -1, now)
+        number = following
 
 
 def _empty(c: Control, number: int, why: int) -> int:

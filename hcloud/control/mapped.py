@@ -28,8 +28,9 @@ def look(c: Control, number: int, now: float) -> Situation:
     c.desk.searches, c.desk.looks = searches, looks
     offered = _offered(c, job.kind, now) if job.kind >= 0 else 0
     cause, pace = cause_of(c, job, room)
-    wait = wait_of(c, cause, pace, 0.0) if reserve_holds(c, job) else math.inf
-    return _situation(c, job, room, offered, wait)
+    if not reserve_holds(c, job):
+        return _situation(c, job, -1, offered, math.inf)
+    return _situation(c, job, room, offered, wait_of(c, cause, pace, 0.0))
 
 
 def map_job(c: Control, number: int, now: float, avoid: int) -> tuple[int, tuple[int, int, float]]:
@@ -45,6 +46,8 @@ def map_job(c: Control, number: int, now: float, avoid: int) -> tuple[int, tuple
         c.desk.cold_starts += 1 if c.windows[job.kind].length == 0 else 0
         if offered <= leading(job.high) and (room == 0 or utilisation(c) >= rules.hard):
             wait = promise(c, job, room) if reserve_holds(c, job) else math.inf
+    elif server < 0 and not reserve_holds(c, job):
+        room = -1
     verdict = choose(rules, _situation(c, job, room, offered, wait))
     if len(c.bound) > 0:
         is_noisy = dynamic and offered <= leading(job.high)

@@ -30,7 +30,8 @@ the reserved pool, spot capacity, nowhere."""
     DISPLACES,
     AS_BEFORE,
     AWAITS_OFFER,
-) = range(25)
+    HELD_BY_NONE,
+) = range(26)
 """Why it goes there."""
 
 CLASSED = 64

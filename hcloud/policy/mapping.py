@@ -11,6 +11,7 @@ from hcloud.policy.codes import (
     BELOW_LIMIT,
     BELOW_SOFT,
     COIN,
+    HELD_BY_NONE,
     LARGE,
     ON_DEMAND,
     ONLY_ON_DEMAND,
@@ -52,9 +53,9 @@ MAP_RESERVED, MAP_ON_DEMAND, MAP_RANDOM, MAP_QUALITY, MAP_STATIC, MAP_DYNAMIC = 
 
 class Situation(NamedTuple):
     """What a mapping looks at. ``utilisation`` of the reserved pool and the ``soft`` limit in 0..1; ``room`` is 1 where
-    a reserved server can take the job; ``offered`` and ``needed`` are qualities 0..9999 (Q90 of the on-demand type,
-    Q_T of the job); ``wait`` and ``large_spin_up`` in seconds, ``wait`` being read at the hard limit only; ``coin`` is
-    uniform in 0..1; ``restartable`` is 1 for a job that may be interrupted."""
+    a reserved server can take the job, -1 where none ever could; ``offered`` and ``needed`` are qualities 0..9999 (Q90
+    of the on-demand type, Q_T of the job); ``wait`` and ``large_spin_up`` in seconds, ``wait`` being read at the hard
+    limit only; ``coin`` is uniform in 0..1; ``restartable`` is 1 for a job that may be interrupted."""
 
     utilisation: float
     soft: float
@@ -70,9 +71,11 @@ class Situation(NamedTuple):
 def choose(rules: Rules, now: Situation) -> tuple[int, int, float]:
     """Where the job goes: action, reason, and by what margin (in the unit of what was compared)."""
     action, reason, margin = _by_rule(rules, now)
+    if action == RESERVED and now.room < 0 and rules.mapping != MAP_RESERVED:
+        action, reason, margin = ON_DEMAND, HELD_BY_NONE, 0.0
     if action == ON_DEMAND and rules.spot and now.restartable and now.needed < rules.spot_quality:
         return SPOT, RESTARTABLE, (rules.spot_quality - now.needed) / SCALE
-    if action == RESERVED and not now.room:
+    if action == RESERVED and now.room <= 0:
         return QUEUE, POOL_FULL, 0.0
     return action, reason, margin
 
@@ -240,7 +243,7 @@ class Dynamic(MappingRule, of="mapping", name="dynamic", mapping=MAP_DYNAMIC):
 
     @staticmethod
     def not_rented(rules: Rules, now: Situation) -> Missed:
-        if now.room and now.utilisation < now.soft:
+        if now.room > 0 and now.utilisation < now.soft:
             left = now.soft - now.utilisation
             return f"the pool is below the soft limit ({short_percent(now.soft)})", left, SHARE_OF_POOL
         if now.offered <= now.needed:
@@ -293,12 +296,12 @@ class Dynamic(MappingRule, of="mapping", name="dynamic", mapping=MAP_DYNAMIC):
 
 
 def _dynamic(rules: Rules, now: Situation) -> tuple[int, int, float]:
-    if now.room and now.utilisation < now.soft:
+    if now.room > 0 and now.utilisation < now.soft:
         return RESERVED, BELOW_SOFT, now.soft - now.utilisation
     spare = (now.offered - now.needed) / SCALE
     if spare > 0:
         return ON_DEMAND, TYPE_GOOD_ENOUGH, spare
-    if now.room and now.utilisation < rules.hard:
+    if now.room > 0 and now.utilisation < rules.hard:
         return RESERVED, TYPE_TOO_NOISY, spare
     margin = now.wait - now.large_spin_up
     return (LARGE, WAIT_TOO_LONG, margin) if margin > 0 else (QUEUE, WAIT_SHORT, margin)

@@ -25,6 +25,7 @@ from hcloud.sim.run import run
 from hcloud.sim.setup.build import Setting
 from hcloud.sim.setup.prepare import Tasks
 from hcloud.sim.setup.resumed import some_tasks
+from hcloud.sim.setup.variation import parse_axis, varied_strategy
 from hcloud.usecases.harvesting.played import as_before
 from hcloud.usecases.studies.journal import JournalReader, journal_entries, setup_of_run
 
@@ -57,6 +58,7 @@ STRATEGIES = {
         for name, keys in KEYS
     },
     **{f"HM+{name}": (load_strategy(f"HM+{name}"), 2) for name in ("paragon", "tarcil", "no-heterogeneity")},
+    "P1, nothing reserved": (varied_strategy(load_strategy("HM"), parse_axis("mapping=P1")), 0),
     "HM, several servers": (load_strategy("HM"), 4),
     "SR+tarcil, several servers, late": (hasty(load_strategy("SR+tarcil")), 12),
     "SR+paragon, several servers": (

@@ -45,8 +45,10 @@ def compare(
         which.named(["all"])  # a name that is none, before a trace of minutes is read
     found = where.opened(workload, at, terminal)
     loads, fleet = found.loads, found.fleet
-    chosen = which.named((fleet.rivals if fleet else None) or found.usual)
-    comparison = where.compared(found, chosen, seeds, idle.asked(planned=fleet is not None), terminal)
+    chosen, batch = which.named((fleet.rivals if fleet else None) or found.usual), idle.asked(planned=fleet is not None)
+    if fleet and fleet.servers and not which.strategy and batch is None:  # what the plan's screen compares with
+        chosen += tuple(s.all_rented() for s in chosen if s.name == fleet.strategy and s.follows("on_demand"))
+    comparison = where.compared(found, chosen, seeds, batch, terminal)
     comparison = where.sized(found, chosen, comparison, terminal)
     where.drawn(comparison, terminal)
     shown.tell(

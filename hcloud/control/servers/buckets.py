@@ -73,18 +73,19 @@ def discount(c: Control, server: Server) -> None:
     server.bucket, server.units = 0, 0
 
 
-def count_server(c: Control, number: int) -> None:
-    """Count a reserved server that is new. With a type more each has fewer bands, and all are counted anew."""
+def count_server(c: Control, number: int, more: int) -> None:
+    """Count a reserved server that is new (``more`` is 1) or gone (-1). With a type more each has fewer bands, and with
+    one less more: all are counted anew."""
     kind = c.kinds[c.servers[number].kind]
-    is_first = kind.reserved == 0
-    kind.reserved = 1
+    kind.reserved += more
     if c.rules.buckets == 0:
         return
-    if is_first:
-        c.desk.platforms += 1
+    if kind.reserved == max(more, 0):
+        c.desk.platforms += more
         for at in range(c.desk.listed[OWN]):
             recount(c, c.rosters[at].server[OWN], False)
-    recount(c, number, False)
+    if more > 0:
+        recount(c, number, False)
 
 
 def bands_of(c: Control) -> int:
@@ -180,7 +181,7 @@ def _keep_sorted(c: Control, length: int, gap: float) -> None:
 
 
 def _holds(kind: RentableKind, job: Job) -> bool:
-    return bool(kind.reserved == 1 and job.ask <= kind.cores and job.memory <= kind.memory)
+    return bool(kind.reserved > 0 and job.ask <= kind.cores and job.memory <= kind.memory)
 
 
 def _fastest(c: Control, job: Job) -> int:

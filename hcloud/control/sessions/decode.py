@@ -109,6 +109,7 @@ _OF_JOBS: dict[int, Reason] = {
     codes.DISPLACES: Reason("best-effort-yields", "", "best effort leaves a reserved server to it"),
     codes.AS_BEFORE: Reason("as-before", "", "the same job went there in the run that this one is compared with"),
     codes.AWAITS_OFFER: Reason("awaits-offer", "", "it waits until a free server is offered to its framework"),
+    codes.HELD_BY_NONE: Reason("held-by-none", "", "no reserved server could hold it, even an idle one"),
     codes.NO_SPOT: Reason("no-spot-capacity", SECONDS, _no_spot_capacity),
     codes.POOL_GROWN: Reason("pool-grown", "", "the reserve has one server more"),
 }
@@ -225,7 +226,9 @@ def _no_reserved(setup: Setup, now: Situation) -> Missed:
         return "nothing is reserved", None, ""
     if setup.rules.ranking == codes.BY_OFFER:
         return "free servers are offered at intervals, and none has been offered to its framework since", None, ""
-    if not now.room:
+    if now.room < 0:
+        return "no reserved server could hold it, even an idle one", None, ""
+    if now.room == 0:
         return "no reserved server has room, or the jobs there and this one would harm each other", None, ""
     return _mapping(setup).not_reserved(setup.rules, now)
 
@@ -237,7 +240,7 @@ def _no_on_demand(setup: Setup, now: Situation) -> Missed:
 
 
 def _no_large(setup: Setup, now: Situation) -> Missed:
-    if now.room and now.utilisation < setup.rules.hard:
+    if now.room > 0 and now.utilisation < setup.rules.hard:
         return "considered at the hard limit only", setup.rules.hard - now.utilisation, SHARE_OF_POOL
     if now.offered > now.needed:
         return "the type that fits is good enough", (now.offered - now.needed) / SCALE, QUALITY
@@ -247,6 +250,8 @@ def _no_large(setup: Setup, now: Situation) -> Missed:
 def _no_queue(setup: Setup, now: Situation) -> Missed:
     if setup.pool == 0:
         return "no server is reserved that it could wait for", None, ""
+    if now.room < 0:
+        return "no reserved server could hold it, even an idle one", None, ""
     if not _mapping(setup).by_wait:
         return "the strategy lets jobs queue only for the reserved pool", None, ""
     if now.offered > now.needed:

@@ -22,7 +22,7 @@ from hcloud.model.json_text import parsed
 from hcloud.model.running.decision import Decision, DecisionAction
 from hcloud.policy.facts import Setup
 
-VERSION = 2
+VERSION = 3
 _UNBOUNDED = "unbounded"
 """A margin without end: JSON knows no infinity."""
 _FAST = 1

@@ -51,8 +51,8 @@ class OperatingPoint:
 @dataclass(frozen=True, slots=True)
 class Operation:
     """How to run what is bought: strategy, reserve and the numbers that ``hcloud decide`` works with, and every point
-    that was simulated. ``budget`` is dollars a month; ``baseline`` is what to compare with, simulated alike: whole
-    servers on demand, beside what is owned. ``settled`` says that no further seed could turn the choice at
+    that was simulated. ``budget`` is dollars a month; ``baseline`` is what to compare with, simulated alike: nothing
+    reserved beside what is owned. ``settled`` says that no further seed could turn the choice at
     ``confidence``, where differences below ``alike`` (a part of all jobs, or of the cost) count as none; ``runs`` is
     how many simulations it took. ``meets_target`` is true also of a choice that cannot be told from one that does."""
 
@@ -83,6 +83,11 @@ class Operation:
     def is_missed(self) -> bool:
         """Whether nothing that was simulated keeps the target of quality, or the budget."""
         return not (self.meets_target and self.within_budget)
+
+    @property
+    def is_baseline(self) -> bool:
+        """Whether the choice is the very point that it would be compared with."""
+        return (self.baseline.strategy, self.baseline.reserve) == (self.strategy, self.reserve)
 
     @property
     def chosen(self) -> OperatingPoint:

@@ -75,8 +75,9 @@ class Prediction:
     """What a plan's own fleet does to jobs, simulated once, with so many servers ``reserved`` by type: the share of
     jobs that keep 95 % of their performance, the seconds that all but 5 % wait at most, and the dollars a month with
     the starts, gaps and idle instances that the plan's arithmetic does not know; where they exceed what all on demand
-    costs by arithmetic, ``all_on_demand`` is what that costs when it is simulated alike. ``why_not`` says why it was
-    not simulated, and is empty else."""
+    costs by arithmetic, ``all_on_demand`` is what that costs when it is simulated alike. ``covered`` is the part of
+    ``monthly`` that commitments to all sizes of a family save: they cover what is rented while their own machines are
+    idle. ``why_not`` says why it was not simulated, and is empty else."""
 
     strategy: str
     reserved: dict[str, int]
@@ -86,6 +87,7 @@ class Prediction:
     wait_p95: float | None = None
     monthly: Decimal | None = None
     all_on_demand: Decimal | None = None
+    covered: Decimal | None = None
     why_not: str = ""
 
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import pairwise
-from typing import Literal
+from typing import Literal, Self
 
 FORMAT_VERSION = "1.0"
 NONE = "none"
 """The rule of a mechanism that follows none."""
+ALL_RENTED = " all on demand"
+"""What is added to the name of a strategy that is run with nothing reserved."""
 
 Value = bool | int | float | str | tuple[float, ...]
 Kind = Literal["number", "count", "switch", "choice", "numbers"]
@@ -127,6 +129,11 @@ class Strategy:
     def follows(self, mechanism: str) -> bool:
         """Whether a mechanism follows any rule."""
         return self.mechanism(mechanism).rule != NONE
+
+    def all_rented(self) -> Self:
+        """The same with nothing reserved."""
+        parts = tuple(replace(m, rule=NONE, parameters=()) if m.name == "reserved" else m for m in self.mechanisms)
+        return replace(self, name=f"{self.name}{ALL_RENTED}", mechanisms=parts)
 
     def digest(self) -> str:
         """sha256 of what the strategy does: rules and values, not the words about them."""

@@ -232,8 +232,11 @@ class _Runs:
         return [self._point(c) for c in self.made]
 
     def baseline(self, chosen: OperatingPoint) -> OperatingPoint:
-        """What a chosen point is compared with: as it was simulated among the points, else at the seeds of that one."""
-        rents = load_strategy("HF" if self.held.servers else "OdF")  # whole servers, for all that the owned do not hold
+        """What a chosen point is compared with: its strategy with no more than what is owned, or whole servers rented
+        where it rents nothing; as it was simulated among the points, else at the seeds of that one."""
+        rents = next(c.strategy for c in self.made if c.strategy.name == chosen.strategy)
+        if not rents.follows("on_demand"):
+            rents = load_strategy("HF" if self.held.servers else "OdF")
         wanted = StrategyCandidate(rents, self.held.servers, BASELINE)
         alike = (c for c in self.made if (c.strategy.name, c.reserve) == (wanted.strategy.name, wanted.reserve))
         if (found := next(alike, None)) is None:

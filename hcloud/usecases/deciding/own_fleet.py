@@ -27,6 +27,7 @@ from hcloud.planning.strategies.own_fleet import STRATEGY, PlannedFleet, fleet_o
 from hcloud.readers.clouds import load_cloud
 from hcloud.readers.configuration.config import Config, Loaded, MarketSection, ProfilesSection, WorkloadSection
 from hcloud.readers.strategies import load_strategy
+from hcloud.sim.outcomes.covered import covered_beside
 from hcloud.sim.outcomes.measure import Measures, measure
 from hcloud.sim.setup.fitting import largest_whole
 from hcloud.sim.setup.named_servers import last_named
@@ -83,7 +84,8 @@ def predicted(plan: Plan, workload: Workload, book: PriceBook, config: Config) -
     told, study = replace(told, reserved=fleet.reserved), _study(plan, fleet, (workload, book), config)
     if (tasks := len(tasks_for(study, load_strategy(fleet.strategy)))) > most:
         return replace(told, why_not=_too_many(tasks, most))
-    found = measure(simulate_once(study, load_strategy(fleet.strategy), pool=fleet.servers))
+    run = simulate_once(study, load_strategy(fleet.strategy), pool=fleet.servers)
+    found = measure(run)
     if found.still_queued:  # behind one that none of the reserved servers holds: what did not run has no bill
         return replace(told, why_not=f"{counted(found.still_queued, 'job')} would queue for its reserve for ever")
     wait, monthly = found.service.waiting.p95, _monthly(found)
@@ -94,13 +96,13 @@ def predicted(plan: Plan, workload: Workload, book: PriceBook, config: Config) -
         wait_p95=None if math.isnan(wait) else round(wait, 6),
         monthly=monthly,
         all_on_demand=_all_on_demand(study) if is_dearer else None,
+        covered=covered_beside(run) or None if plan.harvest is None else None,  # idle hours keep these machines busy
     )
 
 
 def _all_on_demand(study: Study) -> Decimal:
     """What the same costs where nothing is reserved, run alike: another way to run it would be no comparison."""
-    rented = replace(study, beside=())
-    return _monthly(measure(simulate_once(rented, load_strategy(STRATEGY), pool=0)))
+    return _monthly(measure(simulate_once(study, load_strategy(STRATEGY).all_rented())))
 
 
 def _monthly(found: Measures) -> Decimal:
@@ -117,7 +119,9 @@ def short_of(plan: Plan, found: Prediction, qos: float) -> Iterator[str]:
             " it"
         )
     other = found.all_on_demand
-    if other is None or found.monthly is None or found.monthly < other or fleet_of(plan).dearer:
+    if other is None or found.monthly is None or fleet_of(plan).dearer:
+        return
+    if found.monthly - (found.covered or 0) < other:
         return
     yield (
         f"this plan does not pay: simulated, it costs {format_money(found.monthly)} a month with starts and idle"

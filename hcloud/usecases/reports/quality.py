@@ -36,7 +36,7 @@ def _of_plan(path: Path) -> QualityReport:
     if (operation := plan.operation) is not None:
         seeds = len(operation.seeds)
         said = f"predicted by simulation at {seeds} seeds" if seeds > 1 else _ONE_SEED
-        points = operation.chosen, operation.baseline
+        points = (operation.chosen, operation.baseline)[: 1 if operation.is_baseline else 2]
         return QualityReport(path.name, operation.strategy, points=points, asked=operation.qos_target, notes=(said,))
     if plan.prediction is None or (own := _own_fleet(plan.prediction)) is None:
         why = "no strategy was simulated for it" if plan.prediction is None else plan.prediction.why_not

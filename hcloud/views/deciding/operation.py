@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from decimal import Decimal
 
 from hcloud.model.plans.operation import Band, OperatingPoint, Operation
-from hcloud.model.plans.plan import Plan
+from hcloud.model.plans.plan import Plan, Prediction
 from hcloud.planning.strategies.choice import landmarks
 from hcloud.planning.strategies.own_fleet import fleet_of
 from hcloud.units import HOURS_PER_MONTH, SECONDS_PER_HOUR, format_duration, format_figure, format_money, machines
@@ -15,7 +16,9 @@ from hcloud.views.markdown import PER_MONTH, table
 from hcloud.views.tables import Figures
 
 _NONE = "-"
-_BY_USE = "those are dollars of use alone; the simulated bill, with starts, gaps between jobs and idle instances: "
+_TRIFLE = Decimal("0.01")  # ours: less of a bill is not told
+_MORE = "those are dollars of use alone; the simulated bill, with starts, gaps between jobs and idle instances: "
+_LESS = "those are dollars of use alone, by the forecast; the simulated bill, of the window's jobs as they came: "
 
 
 def points_table(operation: Operation, *, every: bool = False) -> Figures:
@@ -116,23 +119,39 @@ def said_of(operation: Operation) -> Iterator[str]:
 def simulated_lines(plan: Plan) -> Iterator[str]:
     """What a bill would be by simulation, said right after the dollars by arithmetic; nothing where none was made."""
     if plan.operation is not None:
-        yield _BY_USE + _chosen_cost(plan.operation)
+        yield _by_use(plan, plan.operation.chosen.monthly) + _chosen_cost(plan.operation)
     elif (found := plan.prediction) is not None and found.monthly is not None:
         unused = " without what is owned" if plan.unbought != plan.now.name else ""
         other = found.all_on_demand
         beside = "" if other is None else f" (all on demand{unused} {format_money(other)})"
-        yield f"{_BY_USE}{format_money(found.monthly)}/month as strategy {found.strategy}{beside}"
+        beside += _covered(found)
+        yield f"{_by_use(plan, found.monthly)}{format_money(found.monthly)}/month as strategy {found.strategy}{beside}"
+
+
+def _covered(found: Prediction) -> str:
+    """What of a simulated bill is covered by commitments whose machines are idle, where it is no trifle."""
+    if found.covered is None or found.monthly is None or found.covered < found.monthly * _TRIFLE:
+        return ""
+    return (
+        f"; about {format_money(found.covered)} less on a bill, since the commitment covers other sizes while its own"
+        " machines are idle"
+    )
+
+
+def _by_use(plan: Plan, simulated: Decimal) -> str:
+    """What a simulated bill is beside the plan's own: starts and gaps do not tell why it would be lower."""
+    return _LESS if simulated < plan.after.monthly else _MORE
 
 
 def _chosen_cost(operation: Operation) -> str:
     """What the chosen point costs by simulation beside renting everything, which is simulated alike."""
     chosen, base = operation.chosen, operation.baseline
     said = f"{format_money(chosen.monthly)}/month as strategy {chosen.strategy}, {chosen.kept_qos.mean:.1%} kept"
-    if (base.strategy, base.reserve) == (chosen.strategy, chosen.reserve):
+    if operation.is_baseline:
         return said
     saved = base.monthly - chosen.monthly
     share = abs(float(saved / base.monthly)) if base.monthly else 0.0
-    how = f"with the {base.reserve} owned" if base.reserve else "all rented as whole servers"
+    how = f"with the {base.reserve} owned" if base.reserve else "all on demand"
     return (
         f"{said}; {format_money(base.monthly)}/month as {base.strategy}, {how}, {base.kept_qos.mean:.1%} kept"
         f" ({share:.1%} {'less' if saved >= 0 else 'more'})"

@@ -108,7 +108,7 @@ def _there(story: Story) -> Iterator[str]:
     yield (
         f"{counted(servers, 'reserved server')} at {short_percent(now.utilisation)}"
         f" (soft limit {short_percent(now.soft)},"
-        f" hard {short_percent(rules.hard)}), {'room' if now.room else 'no room'} for it"
+        f" hard {short_percent(rules.hard)}), {'room' if now.room > 0 else 'no room'} for it"
     )
     if now.needed or now.offered:
         yield f"on demand offers a quality of {quality(now.offered)}, it needs {quality(now.needed)}"

@@ -34,7 +34,8 @@ def explain_operation(plan: Plan, operation: Operation, against: Iterator[str]) 
 def _beside_points(operation: Operation, saved: Decimal) -> Iterator[str]:
     base, rival = operation.baseline, next_best(operation)
     verb = "less" if saved >= 0 else "more"
-    yield f"{format_money(abs(saved))} a month {verb} than {base.strategy} ({share(saved, base.monthly)})"
+    if not operation.is_baseline:
+        yield f"{format_money(abs(saved))} a month {verb} than {named(base)} ({share(saved, base.monthly)})"
     if rival is not None:
         yield f"next best {named(rival)}: {beside(rival, operation.chosen)} kept"
 

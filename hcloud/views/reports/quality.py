@@ -7,6 +7,7 @@ from decimal import Decimal
 from hcloud.model.plans.operation import Band, OperatingPoint
 from hcloud.planning.reports.accuracy import DIME, Accuracy, ComparedFigure, CostEffects
 from hcloud.planning.reports.quality import GroupQuality, QualityReport
+from hcloud.planning.strategies.operation import BASELINE
 from hcloud.units import counted, format_span, percent
 from hcloud.views.page.parts import Page, PageSection
 from hcloud.views.tables import Figures
@@ -77,7 +78,7 @@ def _predicted(report: QualityReport) -> PageSection:
 
 
 def _point(point: OperatingPoint) -> tuple[str, ...]:
-    name = f"{point.strategy} with {point.reserve}" + ("" if not point.verdict else " (baseline)")
+    name = f"{point.strategy} with {point.reserve}" + (" (baseline)" if point.reserve_rule == BASELINE else "")
     return (
         name,
         _band(point.kept_qos, 100),

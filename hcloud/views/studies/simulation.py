@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import astuple
 from decimal import Decimal
 
+from hcloud.model.running.strategy import ALL_RENTED
 from hcloud.sim.outcomes.comparison import (
     WEEKS,
     ComparedStrategy,
@@ -20,7 +21,7 @@ from hcloud.sim.outcomes.interval import ENDS_THERE, Interval
 from hcloud.sim.outcomes.measure import Distribution, Measures, RunFaults
 from hcloud.sim.setup.clustered.clusters import OWN
 from hcloud.sim.setup.shop import cloud_words
-from hcloud.units import SECONDS_PER_HOUR, counted, format_figure, percent, rate_places
+from hcloud.units import HOURS_PER_MONTH, SECONDS_PER_HOUR, counted, format_figure, percent, rate_places
 from hcloud.views.console import Terminal
 from hcloud.views.lines import point
 from hcloud.views.studies.cheapest import as_cheap_by_chance, cheapest_of, keeps_too_few
@@ -76,6 +77,8 @@ def show_comparison(comparison: StrategyComparison, terminal: Terminal, loads: S
         ("tail p95, x", lambda m: m.service.tail.p95, 2),
         ("pool use, %", lambda m: 100 * m.use.utilisation, 1),
     ]
+    if any(c.name.endswith(ALL_RENTED) for c in comparison.strategies):
+        lines.insert(1, ("$ a month", lambda m: dollars_per_hour(m) * float(HOURS_PER_MONTH), 2))
     lines += own_lines(comparison)
     names = ("", *(c.name for c in comparison.strategies))
     found = [(label, [c.interval(f) for c in comparison.strategies], d) for label, f, d in lines]

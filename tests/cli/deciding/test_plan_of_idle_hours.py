@@ -85,6 +85,7 @@ def test_all_that_is_paid_for_is_accounted_for_and_what_is_replayed_was_planned(
     plain = told(capsys)
     Draft202012Validator(plan_schema()).validate(made)
     assert "harvest" not in plain
+    assert made["prediction"].get("covered") is None, "its idle machines are at work"
     found = {name: Decimal(value) if isinstance(value, str) and name != "jobs" and value.lstrip("-")[:1].isdigit()
              else value for name, value in made["harvest"].items()}  # fmt: skip
     parts = sum((found[name] for name in ("services", "batch", "carried", "reserve", "idle")), Decimal(0))

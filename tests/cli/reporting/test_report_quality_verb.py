@@ -94,7 +94,7 @@ def test_what_a_plan_predicts(there: Path, capsys: pytest.CaptureFixture[str]) -
     assert run(["report", "quality", str(there / "plan.json"), "--json", *NOW]) == 0
     document = json.loads(capsys.readouterr().out)
     jsonschema.Draft202012Validator(schema_of(QualityDocument)).validate(document)
-    assert [p["strategy"] for p in document["predicted"]] == ["HF", "OdF"]
+    assert [p["strategy"] for p in document["predicted"]] == ["HF", "HF"]
     assert run(["report", "quality", str(there / "plan.json"), "-o", "csv"]) == 0
     assert capsys.readouterr().out.startswith("strategy,reserve,kept_qos")
 

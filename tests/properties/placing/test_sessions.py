@@ -242,7 +242,7 @@ def test_a_job_that_is_held_back_goes_on_at_its_bound_from_a_snapshot_too() -> N
     ("change", "said"),
     [
         ({"snapshot": 1}, "version 1 that this hcloud cannot read"),
-        ({"layout": "0" * 32}, "version 2 that this hcloud cannot read"),
+        ({"layout": "0" * 32}, "version 3 that this hcloud cannot read"),
         ({"setup": "0" * 32}, "another strategy, pool or list of types"),
         ({"tables": {}}, "damaged"),
         ({"now": "noon"}, "damaged"),

@@ -53,6 +53,10 @@ def test_all_on_demand_is_what_a_plan_without_a_reserve_costs_run_alike(plan: Pl
     assert found.all_on_demand is not None
     [line] = simulated_lines(plan)
     assert f"(all on demand ${found.all_on_demand:,.0f})" in line
+    assert found.covered is not None
+    left = float(found.monthly - found.covered)
+    assert left == pytest.approx(float(plan.after.monthly), abs=1), "a savings plan covers any size of the family"
+    assert f"about ${found.covered:,.0f} less on a bill, since the commitment covers other sizes" in line
     there = made.parent
     market = "markets: [{provider: aws, families: [m5], options: [on-demand]}]"
     (there / "rented.yaml").write_text(f"workload: {{path: trace.csv}}\n{market}\n", encoding="utf-8")
@@ -60,6 +64,19 @@ def test_all_on_demand_is_what_a_plan_without_a_reserve_costs_run_alike(plan: Pl
     rented = load_plan(there / "rented.json").prediction
     assert rented is not None
     assert (rented.strategy, rented.monthly) == (found.strategy, found.all_on_demand)
+
+
+def test_a_comparison_of_a_plan_has_its_two_figures(
+    plan: Plan, made: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It had the same fleet without its reserve under no strategy that the plan names."""
+    found = plan.prediction
+    assert found is not None
+    monkeypatch.setenv("COLUMNS", "160")
+    assert run(["compare", str(made), "--seeds", "1", *NOW]) == 0
+    shown = {line[:20].strip(): line[20:].split() for line in capsys.readouterr().out.splitlines()}
+    assert f"{found.monthly:,.2f}" in shown["HC"]
+    assert f"{found.all_on_demand:,.2f}" in shown["HC all on demand"]
 
 
 def test_a_plan_is_simulated_in_its_own_system_and_sizes(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -84,6 +101,11 @@ def test_the_simulated_line_says_what_it_leaves_out_and_how_long_it_is(plan: Pla
     beside = replace(plan, mix=owned, horizon_hours=24)
     assert "one seed, over the whole window)" in next(fleet_line(beside))
     assert "(all on demand without what is owned $" in next(simulated_lines(beside))
+    assert "the simulated bill, with starts, gaps between jobs and idle instances: $" in next(simulated_lines(plan))
+    less = replace(plan, prediction=replace(PAYS, monthly=plan.after.monthly - 1))
+    assert next(simulated_lines(less)).startswith(
+        "those are dollars of use alone, by the forecast; the simulated bill, of"
+    )
     assert "whole window" not in next(fleet_line(plan))
     assert plan.prediction is not None
     assert "smaller machines" not in next(fleet_line(plan))
@@ -111,18 +133,23 @@ def test_a_batch_job_that_may_be_split_runs_in_parts_on_the_reserve(
 
 
 @pytest.mark.parametrize(
-    ("above", "alike", "said"),
+    ("above", "alike", "covered", "said"),
     [
-        (-1, None, ""),
-        (1, 2, ""),
-        (1, 1, "this plan does not pay: simulated, it costs"),
-        (3, 2, "this plan does not pay: simulated, it costs"),
-        (1, None, ""),
+        (-1, None, None, ""),
+        (1, 2, None, ""),
+        (1, 1, None, "this plan does not pay: simulated, it costs"),
+        (3, 2, 1, "this plan does not pay: simulated, it costs"),
+        (3, 2, 2, ""),
+        (1, None, None, ""),
     ],
 )
-def test_a_plan_that_does_not_pay_is_a_warning(plan: Plan, above: int, alike: int | None, said: str) -> None:
+def test_a_plan_that_does_not_pay_is_a_warning(
+    plan: Plan, above: int, alike: int | None, covered: int | None, said: str
+) -> None:
+    """Also not one whose commitment covers other sizes while its own machines are idle."""
     now = plan.now.monthly
-    found = replace(PAYS, monthly=now + above, all_on_demand=None if alike is None else now + alike)
+    most = None if covered is None else Decimal(covered)
+    found = replace(PAYS, monthly=now + above, all_on_demand=None if alike is None else now + alike, covered=most)
     told = list(short_of(plan, found, 0.9))
     assert len(told) == bool(said)
     assert all(said in one for one in told)

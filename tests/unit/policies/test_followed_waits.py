@@ -8,9 +8,13 @@ import pytest
 from simulating import excerpt, setting_of, tasks_in, world_of
 
 from hcloud.control.controller import arrive, leave, open_pool
+from hcloud.control.mapped import look
+from hcloud.control.losses import lose
 from hcloud.control.opening import new_control
 from hcloud.control.state import FOLLOWED, Control, Job, RentableKind
 from hcloud.control.waits.queue import append, await_opening, follow, remove, wait_of
+from hcloud.policy.codes import HELD_BY_NONE, LAUNCH, LOST, POOL_FULL, QUEUE, WAIT
+from hcloud.policy.mapping import MAP_DYNAMIC, MAP_QUALITY, MAP_RANDOM, MAP_RESERVED, MAP_STATIC, choose
 from hcloud.policy.records import Table, record, table
 from hcloud.policy.registry import compose
 from hcloud.policy.waiting.queueing import SUFFERING
@@ -66,6 +70,46 @@ def test_a_job_that_no_reserved_server_could_hold_neither_waits_for_one_nor_is_f
     arrive(control, 3, 3.0)
     assert (control.desk.queued - queued, job.server < 0) == (waits, waits)
     assert control.desk.followed == followed
+
+
+RESERVE_FIRST = {"mapping": MAP_STATIC, "static_limit": 1.0}, {"mapping": MAP_RANDOM, "reserved_share": 1.0}
+
+
+@pytest.mark.parametrize("rule", [*RESERVE_FIRST, {"mapping": MAP_QUALITY, "threshold": -1}])
+@pytest.mark.parametrize(("ask", "waits"), [(16_000, True), (17_000, False)])
+def test_a_rule_that_does_not_ask_for_the_wait_rents_what_no_reserved_server_could_hold(
+    rule: dict[str, Any], ask: int, waits: bool
+) -> None:
+    """It queued for ever, beside idle servers, and whoever came behind it, too."""
+    rules = compose(load_strategy("HF"), 0)._replace(**rule)
+    control = full_reserve()._replace(rules=record(rules))
+    job = control.jobs[3]
+    job.ask = ask
+    assert look(control, 3, 3.0).room == (0 if waits else -1)
+    arrive(control, 3, 3.0)
+    last = control.commands[control.desk.commands - 1]
+    assert (last.what, last.reason) == ((WAIT, POOL_FULL) if waits else (LAUNCH, HELD_BY_NONE))
+    nothing_else = choose(rules._replace(mapping=MAP_RESERVED), look(control, 3, 3.0))
+    assert nothing_else[0] == QUEUE, "where nothing may be rented"
+
+
+@pytest.mark.parametrize(("mapping", "limit"), [(MAP_STATIC, 1.0), (MAP_RESERVED, 0.0), (MAP_DYNAMIC, 0.0)])
+def test_a_job_in_the_queue_is_rented_for_once_the_last_server_that_could_hold_it_is_lost(
+    mapping: int, limit: float
+) -> None:
+    """A type of which the last server was lost counted as reserved for ever."""
+    rules = compose(load_strategy("HF"), 0)._replace(mapping=mapping, static_limit=limit, recheck=0)
+    control = full_reserve(1e6)._replace(rules=record(rules))
+    job, queued = control.jobs[3], control.desk.queued
+    job.ask = 16_000
+    await_opening(job)
+    append(control, 3)
+    for number, held in ((0, 1), (1, 0)):
+        control.jobs[number].again = 0  # who ran there ends with it
+        assert job.server < 0
+        lose(control, number, LOST, 0.0, 4.0 + number)
+        assert control.kinds[0].reserved == held
+    assert (job.server < 0, control.desk.queued - queued) == ((True, 1) if mapping == MAP_RESERVED else (False, 0))
 
 
 def test_waits_are_known_and_promised_where_instances_start_at_once() -> None:

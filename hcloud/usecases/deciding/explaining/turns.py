@@ -19,7 +19,7 @@ def turns(setup: Setup, now: Situation, ask: int, ahead: Ahead) -> Iterator[Turn
     chosen = choose(setup.rules, now)[0]
     if setup.rules.mapping == MAP_DYNAMIC:
         yield from _limits(setup, now, chosen)
-    if chosen != codes.RESERVED and setup.pool:
+    if chosen != codes.RESERVED and setup.pool and now.room >= 0:
         yield from _servers(setup, now, ask, ahead)
     if setup.rules.mapping == MAP_DYNAMIC:
         yield from _quality(setup, now, chosen)
