@@ -35,7 +35,7 @@ def advice(
     is known of the workload; one sentence where nothing would; none where the gap is not wide. What splitting jobs
     would save is a reason of its own."""
     cost = decision.machines.cost
-    if not cost or float(cost) <= decision.lower_bound * (1 + WIDE):
+    if not is_wide(decision):
         return ()
     found = sorted([*_ways(decision, (book, demand, given)), *more])
     named = [(total, words) for total, words in found if total < cost * (1 - LEAST)]
@@ -50,6 +50,11 @@ def advice(
         "other sizes, families or split jobs would not bring it nearer: what is above the bound is whole machines "
         f"({unit.name} at the least), paid for while part of them is unused{_together(decision)}",
     )
+
+
+def is_wide(decision: FleetDecision) -> bool:
+    """Whether the gap to the lower bound is wide."""
+    return float(decision.machines.cost) > decision.lower_bound * (1 + WIDE)
 
 
 def _together(decision: FleetDecision) -> str:
