@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 NOTHING, ANYTHING = "nothing", "anything"
-OTHERS = "require something else (requires)"
 BY_ITSELF = "act on each plan with a --state of its own"
+OTHERS = f"require something else (requires): {BY_ITSELF}"
+OTHER_MEMORY = f"have other GiB per vCPU (gib_per_vcpu): {BY_ITSELF}"
 WITHOUT = f"{OF_NO_GPUS}: {BY_ITSELF}"
-OTHER_MEMORY = "have other GiB per vCPU (gib_per_vcpu)"
 _OF_MEMORY = re.compile(r"(over|up-to)-([0-9.]+)")
 _ROUNDING = 1 + 1e-9  # so that 1.2 GiB of 0.3 vCPUs are 4
 _NAMED = 5  # ours: requirements that a refusal lists
