@@ -57,6 +57,25 @@ def is_wide(decision: FleetDecision) -> bool:
     return float(decision.machines.cost) > decision.lower_bound * (1 + WIDE)
 
 
+def on_spot(decision: FleetDecision, book: PriceBook, demand: Demand, given: Given) -> Iterator[str]:
+    """What all batch work on spot instances would save, where none of it was asked to run there."""
+    if decision.settings.spot_share_of_batch or not demand.batch_cores.any():
+        return
+    settings = replace(decision.settings, spot_share_of_batch=1.0, risk=RiskSettings(futures=0, falls=()))
+    try:
+        found = decide(book, demand, settings, decision.owned, given)
+    except HcloudError:
+        return
+    saved = decision.machines.cost - found.machines.cost - found.spot.cost
+    if saved < decision.machines.cost * LEAST or not found.spot.rentals:
+        return
+    oldest = min(rental.offer.origin.day for rental in found.spot.rentals)
+    unsaid = any(rule.column == "kind" and rule.key == "default_kind" for rule in demand.provenance.modelled)
+    all_of = "all jobs, if they are batch," if unsaid else "all batch"
+    saves = f"would save {_monthly(saved, decision)} a month at {oldest} prices"
+    yield f"{all_of} on spot {saves} (planning.spot_share_of_batch: 1)"
+
+
 def _together(decision: FleetDecision) -> str:
     """That the bound spreads the vCPUs and GiB of a job over families, where that makes a gap."""
     compared = decision.compared

@@ -18,7 +18,7 @@ from hcloud.model.plans.operation import Operation
 from hcloud.model.plans.plan import Digests, Plan
 from hcloud.model.workload import Demand, Jobs, Workload
 from hcloud.planning.decide import ComparedFleets, FleetDecision, Given, compare, decide
-from hcloud.planning.explanations.advice import advice, larger_jobs
+from hcloud.planning.explanations.advice import advice, larger_jobs, on_spot
 from hcloud.planning.explanations.harvested import with_idle_hours, with_jobs_carried
 from hcloud.planning.explanations.renewals import renewal
 from hcloud.planning.explanations.statement import Circumstances, state
@@ -199,6 +199,8 @@ def _advised(
         yield from larger_jobs(basis.workload, decision)
         more = [] if apart is None else [(apart[0], apart[1].said)]
         yield from advice(decision, basis.book, basis.demand, given, more)
+        if given.idle is None and given.holdings is None:
+            yield from on_spot(decision, basis.book, basis.demand, given)
     is_stated = len(basis.owned) == len(basis.loaded.config.owned)  # a bill's own have its prices, and no key to change
     if is_stated and given.holdings is None:
         idle = "the plan has idle hours" if given.idle is not None else ""
