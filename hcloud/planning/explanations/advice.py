@@ -35,7 +35,7 @@ def advice(
     is known of the workload; one sentence where nothing would; none where the gap is not wide. What splitting jobs
     would save is a reason of its own."""
     cost = decision.machines.cost
-    if not cost or float(cost) <= decision.lower_bound * (1 + WIDE):
+    if not is_wide(decision):
         return ()
     found = sorted([*_ways(decision, (book, demand, given)), *more])
     named = [(total, words) for total, words in found if total < cost * (1 - LEAST)]
@@ -50,6 +50,30 @@ def advice(
         "other sizes, families or split jobs would not bring it nearer: what is above the bound is whole machines "
         f"({unit.name} at the least), paid for while part of them is unused{_together(decision)}",
     )
+
+
+def is_wide(decision: FleetDecision) -> bool:
+    """Whether the gap to the lower bound is wide."""
+    return float(decision.machines.cost) > decision.lower_bound * (1 + WIDE)
+
+
+def on_spot(decision: FleetDecision, book: PriceBook, demand: Demand, given: Given) -> Iterator[str]:
+    """What all batch work on spot instances would save, where none of it was asked to run there."""
+    if decision.settings.spot_share_of_batch or not demand.batch_cores.any():
+        return
+    settings = replace(decision.settings, spot_share_of_batch=1.0, risk=RiskSettings(futures=0, falls=()))
+    try:
+        found = decide(book, demand, settings, decision.owned, given)
+    except HcloudError:
+        return
+    saved = decision.machines.cost - found.machines.cost - found.spot.cost
+    if saved < decision.machines.cost * LEAST or not found.spot.rentals:
+        return
+    oldest = min(rental.offer.origin.day for rental in found.spot.rentals)
+    unsaid = any(rule.column == "kind" and rule.key == "default_kind" for rule in demand.provenance.modelled)
+    all_of = "all jobs, if they are batch," if unsaid else "all batch"
+    saves = f"would save {_monthly(saved, decision)} a month at {oldest} prices"
+    yield f"{all_of} on spot {saves} (planning.spot_share_of_batch: 1)"
 
 
 def _together(decision: FleetDecision) -> str:

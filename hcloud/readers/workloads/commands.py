@@ -112,7 +112,7 @@ def commands_apart(parts: Sequence[Sequence[str]]) -> list[str]:
     kept, files = list(words), dict[str, str]()
     for flag in ("--out", "--picture"):
         kept, files[flag] = _without(kept, flag)
-    for flag, mark in (("--window", ""), ("--set", "requires=")):
+    for flag, mark in (("--window", ""), ("--set", "requires="), ("--set", "gib_per_vcpu=")):
         kept, _ = _without(kept, flag, mark)
     return [shlex.join(_ended(kept, *part, *_numbered(files, at))) for at, part in enumerate(parts, 1)]
 

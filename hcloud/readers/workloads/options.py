@@ -18,6 +18,8 @@ from hcloud.units import parse_decimal
 
 ExtraColumns = Literal["refuse", "ignore"]
 SeriesValue = Literal["auto", "cores", "percent", "fraction", "requests"]
+_SOME = r"[0-9]{1,6}(\.[0-9]{1,6})?"
+_OF_MEMORY = re.compile(rf"|over-{_SOME}|up-to-{_SOME}|over-{_SOME}-up-to-{_SOME}")
 _GPU_ROWS = re.compile(r"leave-out|demand|only|[0-9]{1,6}-[0-9]{1,6}")
 Decimal = Literal["auto", ".", ","]
 MemoryUnit = Literal["auto", "B", "KiB", "MiB", "GiB", "TiB"]
@@ -46,6 +48,7 @@ class WorkloadOptions:
         ``requires`` takes only jobs that require just that of their machine (``type=c5*``; the column ``requires``), or
         ``nothing``, or ``anything``: for a plan of each part. ``gpu`` takes ``only`` jobs that ask for GPUs, or those
         for so many (``1-4``): they are planned by themselves, on families with GPUs that ``--family`` names.
+        ``gib_per_vcpu`` takes those with more memory for each of their vCPUs (``over-4``) or the others (``up-to-4``).
     Tables
         ``columns`` says what our columns are called in the file, as ``submit=start_time,end=end_time,cores=vcpus`` or
         ``timestamp=Date,name=host,value=cpu``; columns that it does not name, and that are not ours, are not read then.
@@ -93,6 +96,7 @@ class WorkloadOptions:
     begin: Begin = "start"
     open_ends: OpenEnds = "refuse"
     requires: str = ""
+    gib_per_vcpu: str = ""
     columns: str = ""
     zone: str = ""
     dates: Dates = "year-first"
@@ -173,11 +177,9 @@ def _parse(name: str, text: str, kind: object) -> object:
 def _check(name: str, value: object, kind: object) -> None:
     if typing.get_origin(kind) is Literal and value not in typing.get_args(kind):
         raise UsageError(f"{name}: {value!r} is not one of {', '.join(map(str, typing.get_args(kind)))}")
-    least, _, most = str(value).partition("-")
-    if name == "gpu" and (not _GPU_ROWS.fullmatch(str(value)) or (most.isdigit() and int(most) < int(least))):
-        raise UsageError(f"gpu: {value!r} is not one of leave-out, demand, only, or numbers as 1-4")
-    if name == "zone" and value:
-        _check_zone(str(value))
+    check_text = {"gpu": _check_gpu, "gib_per_vcpu": _check_memory, "zone": _check_zone}.get(name)
+    if check_text is not None:
+        check_text(str(value))
     if not isinstance(value, int | float):
         return
     if name == "batch_share":
@@ -190,7 +192,20 @@ def _check(name: str, value: object, kind: object) -> None:
         raise UsageError(f"{name}: {value} is not above 0 and at most 1e12")
 
 
+def _check_gpu(text: str) -> None:
+    least, _, most = text.partition("-")
+    if not _GPU_ROWS.fullmatch(text) or (most.isdigit() and int(most) < int(least)):
+        raise UsageError(f"gpu: {text!r} is not one of leave-out, demand, only, or numbers as 1-4")
+
+
+def _check_memory(text: str) -> None:
+    if not _OF_MEMORY.fullmatch(text):
+        raise UsageError(f"gib_per_vcpu: {text!r} is not as over-4, up-to-4 or over-4-up-to-8")
+
+
 def _check_zone(name: str) -> None:
+    if not name:
+        return
     try:
         ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:

@@ -1,8 +1,9 @@
 """A part of a workload: the jobs that require one and the same of their machine, those that require anything, or those
-that require nothing; and the jobs that ask for GPUs."""
+that require nothing; those with much memory for their vCPUs, or the others; and the jobs that ask for GPUs."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from math import inf
 from typing import TYPE_CHECKING
@@ -17,9 +18,38 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 NOTHING, ANYTHING = "nothing", "anything"
-OTHERS = "require something else (requires)"
-WITHOUT = f"{OF_NO_GPUS}: act on each plan with a --state of its own"
+BY_ITSELF = "act on each plan with a --state of its own"
+OTHERS = f"require something else (requires): {BY_ITSELF}"
+OTHER_MEMORY = f"have other GiB per vCPU (gib_per_vcpu): {BY_ITSELF}"
+WITHOUT = f"{OF_NO_GPUS}: {BY_ITSELF}"
+_OF_MEMORY = re.compile(r"(over|up-to)-([0-9.]+)")
+_ROUNDING = 1 + 1e-9  # so that 1.2 GiB of 0.3 vCPUs are 4
 _NAMED = 5  # ours: requirements that a refusal lists
+
+
+def part_of(workload: Workload, requires: str, gib_per_vcpu: str) -> Workload:
+    """The jobs of a workload that are asked for by what they require and by their memory; raises as these do."""
+    return of_memory(requiring(workload, requires), gib_per_vcpu)
+
+
+def of_memory(workload: Workload, wanted: str) -> Workload:
+    """The jobs with more GiB per vCPU than said (``over-4``), with at most so many (``up-to-4``), or both
+    (``over-4-up-to-8``); all without any.
+
+    Raises UsageError where there are none.
+    """
+    if not wanted:
+        return workload
+    if not isinstance(workload, Jobs):
+        raise UsageError(f"gib_per_vcpu: {workload.provenance.name}: {_there(workload)}")
+    numbers = dict(_OF_MEMORY.findall(wanted))
+    most, least = (float(numbers.get(key, at)) for key, at in (("up-to", "inf"), ("over", "-inf")))
+    ratio = workload.memory / workload.cores / _ROUNDING
+    kept = np.flatnonzero((ratio > least) & (ratio <= most))
+    if not len(kept):
+        text = f"gib_per_vcpu={wanted}: {workload.provenance.name}: no job has so many GiB for each of its vCPUs"
+        raise UsageError(text, hint="leave it out")
+    return _at(workload, kept, OTHER_MEMORY)
 
 
 def requiring(workload: Workload, wanted: str) -> Workload:

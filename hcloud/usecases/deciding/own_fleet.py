@@ -66,9 +66,9 @@ def _from_here(path: Path) -> str:
 def predicted(plan: Plan, workload: Workload, book: PriceBook, config: Config) -> Prediction | None:
     """What the plan's own fleet does to the jobs, where there are few enough of them; None where strategies were
     simulated for the plan, or it has no machines."""
-    if plan.operation is not None or not plan.mix:
+    fleet = _if_any(plan)
+    if plan.operation is not None or fleet is None:
         return None
-    fleet = fleet_of(plan)
     told = Prediction(fleet.strategy, fleet.reserved, _cloud_of(fleet, config), plan.seed)
     workload = on_machines(plan, workload)
     most = config.operation.own_fleet_jobs
@@ -98,6 +98,14 @@ def predicted(plan: Plan, workload: Workload, book: PriceBook, config: Config) -
         all_on_demand=_all_on_demand(study) if is_dearer else None,
         covered=covered_beside(run) or None if plan.harvest is None else None,  # idle hours keep these machines busy
     )
+
+
+def _if_any(plan: Plan) -> PlannedFleet | None:
+    """The fleet of a plan; none where all is on spot, or is owned and serves it all."""
+    try:
+        return fleet_of(plan)
+    except InputError:
+        return None
 
 
 def _all_on_demand(study: Study) -> Decimal:

@@ -18,7 +18,7 @@ from hcloud.model.plans.operation import Operation
 from hcloud.model.plans.plan import Digests, Plan
 from hcloud.model.workload import Demand, Jobs, Workload
 from hcloud.planning.decide import ComparedFleets, FleetDecision, Given, compare, decide
-from hcloud.planning.explanations.advice import advice, larger_jobs
+from hcloud.planning.explanations.advice import advice, larger_jobs, on_spot
 from hcloud.planning.explanations.harvested import with_idle_hours, with_jobs_carried
 from hcloud.planning.explanations.renewals import renewal
 from hcloud.planning.explanations.statement import Circumstances, state
@@ -39,7 +39,7 @@ from hcloud.usecases.deciding.fallen import since_it_fell
 from hcloud.usecases.deciding.idle_plan import FindIdle, PlanQuestion, decide_with_idle_hours
 from hcloud.usecases.deciding.known_of_jobs import leanest_of, required_of, running_of, speeds_of
 from hcloud.usecases.deciding.plan_notes import PlanNoteInputs, assumptions, warnings
-from hcloud.usecases.deciding.planned_apart import PlannedTogether, by_memory, planned_apart, unpriced
+from hcloud.usecases.deciding.planned_apart import PlannedApart, PlannedTogether, by_memory, planned_apart, unpriced
 from hcloud.usecases.deciding.servers import on_larger, on_servers, server_size, whole_jobs
 from hcloud.usecases.progress import Progress, part_of, unheard
 from hcloud.usecases.workloads.sources import check_regions, open_prices
@@ -159,6 +159,7 @@ def plan_for(
     _check_age(loaded, decision, (now.date() - oldest).days)
     planned = PlannedTogether(workload, demand, without, given.required, by_arithmetic=simulated)
     apart = planned_apart(planned, book) if use is None else unpriced(replace(planned, decision=decision), book)
+    lean = by_memory(planned, book) if known.explained and use is None and not simulated else None
     around = Circumstances(
         tool_version=__version__,
         generated_at=now,
@@ -174,7 +175,7 @@ def plan_for(
             *warnings(PlanNoteInputs(loaded, workload, demand, decision, now.date(), operation, book)),
         ),
         operation=operation,
-        advice=tuple(_advised(basis, decision, given, simulated=simulated)) if known.explained else (),
+        advice=tuple(_advised(basis, decision, given, lean)) if known.explained else (),
         explained=known.explained,
     )
     plan = state(decision, around)
@@ -185,20 +186,25 @@ def plan_for(
     prediction = predicted(plan, workload, book, loaded.config)
     said = () if prediction is None else tuple(short_of(plan, prediction, loaded.config.operation.qos))
     plan = replace(plan, warnings=(*plan.warnings, *said), trace=trace_of(loaded), prediction=prediction)
-    return DecidedPlan(plan, decision, apart.flags)
+    return DecidedPlan(plan, decision, apart.flags if lean is None else lean[1].flags)
 
 
-def _advised(basis: PlanBasis, decision: FleetDecision, given: Given, *, simulated: bool) -> Iterator[str]:
-    """What is said beside why a plan is as it is; what compares dollars by arithmetic where nothing was simulated."""
-    if not simulated:
+def _advised(
+    basis: PlanBasis, decision: FleetDecision, given: Given, apart: tuple[Decimal, PlannedApart] | None
+) -> Iterator[str]:
+    """What is said beside why a plan is as it is, that plans of its parts would save something too; what compares
+    dollars by arithmetic where nothing was simulated."""
+    is_simulated = basis.loaded.config.operation.strategy is not None
+    if not is_simulated:
         yield from larger_jobs(basis.workload, decision)
-        whole = PlannedTogether(basis.workload, basis.demand, decision, given.required)
-        apart = by_memory(whole, basis.book) if given.idle is None else ()
-        yield from advice(decision, basis.book, basis.demand, given, apart)
+        more = [] if apart is None else [(apart[0], apart[1].said)]
+        yield from advice(decision, basis.book, basis.demand, given, more)
+        if given.idle is None and given.holdings is None:
+            yield from on_spot(decision, basis.book, basis.demand, given)
     is_stated = len(basis.owned) == len(basis.loaded.config.owned)  # a bill's own have its prices, and no key to change
     if is_stated and given.holdings is None:
         idle = "the plan has idle hours" if given.idle is not None else ""
-        why_not = "the reserve is that of a strategy" if simulated else idle
+        why_not = "the reserve is that of a strategy" if is_simulated else idle
         yield from renewal(decision, basis.book, basis.demand, given, why_not)
 
 

@@ -7,24 +7,22 @@ import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from decimal import Decimal
+from decimal import ROUND_UP, Decimal
 from itertools import chain, repeat
-
-import numpy as np
 
 from hcloud.catalog.book import PriceBook
 from hcloud.catalog.shapes import SAME_RATIO
-from hcloud.errors import EvidenceError
+from hcloud.errors import EvidenceError, UsageError
 from hcloud.model.catalog import InstanceType
 from hcloud.model.workload import DATES_FROM, Demand, Jobs, Window
 from hcloud.planning.decide import FleetDecision, Given, decide
-from hcloud.planning.explanations.advice import LEAST
+from hcloud.planning.explanations.advice import LEAST, is_wide
 from hcloud.planning.fleets.options import region_of
 from hcloud.planning.fleets.owned import Owned
 from hcloud.planning.fleets.required import RequiredMachine, said_of, some_require_nothing, unmet_by
 from hcloud.planning.forecasting.window import demand_within
 from hcloud.planning.settings import RiskSettings
-from hcloud.readers.workloads.requiring import ANYTHING, NOTHING, requiring
+from hcloud.readers.workloads.requiring import ANYTHING, NOTHING, OTHER_MEMORY, of_memory, requiring
 from hcloud.units import HOURS_PER_MONTH, format_money
 from hcloud.usecases.deciding.known_of_jobs import leanest_of, required_of, running_of, speeds_of
 
@@ -97,33 +95,53 @@ def unpriced(whole: PlannedTogether, book: PriceBook) -> PlannedApart:
 
 
 def _advised(whole: PlannedTogether, said: str, parts: Sequence[str], saved: str = "") -> PlannedApart:
-    assert whole.demand.window is not None
-    window = ("--window", window_text(whole.demand.window))
-    flags = tuple((*window, "--set", f"requires={one}") for one in parts)
-    sets = [f"--set {shlex.quote(words[-1])}" for words in flags]
-    again = f"the same command with {shlex.join(window)} {sets[0]}, and again with {' and with '.join(sets[1:])}"
-    again += " but without what is owned" if whole.decision.owned else ""
+    flags = _flags(whole, "requires", parts)
+    again = _again(flags) + (" but without what is owned" if whole.decision.owned else "")
     let = "lets the others run on any type" if NOTHING in parts else "lets each run on any type that it may"
     how = " by arithmetic" if saved and whole.by_arithmetic else ""
     return PlannedApart(f"{said}: {again}, {let}{saved}{how}", () if whole.decision.owned else flags)
 
 
-def by_memory(whole: PlannedTogether, book: PriceBook) -> Iterator[tuple[Decimal, str]]:
-    """What plans of the jobs with much memory for their vCPUs, and of all others, cost together at the least, and the
-    words for that: a fleet of several families is sized by sums, and need not hold each of them."""
+def _flags(whole: PlannedTogether, key: str, parts: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    """The flags of the plan of each part."""
+    assert whole.demand.window is not None
+    window = window_text(whole.demand.window)
+    return tuple(("--window", window, "--set", f"{key}={one}") for one in parts)
+
+
+def _again(flags: Sequence[Sequence[str]]) -> str:
+    first, *others = flags
+    again = " and with ".join(shlex.join(words[-2:]) for words in others)
+    return f"the same command with {shlex.join(first)}, and again with {again}"
+
+
+def by_memory(whole: PlannedTogether, book: PriceBook) -> tuple[Decimal, PlannedApart] | None:
+    """What plans of jobs with much and with little memory for their vCPUs cost together at the least, if that is less:
+    a fleet of several families is sized by sums, and need not hold each of them."""
     jobs, decision = whole.workload, whole.decision
-    if not isinstance(jobs, Jobs) or len(decision.types) > 1 or decision.owned or whole.required or decision.spot.cost:
-        return
+    if not isinstance(jobs, Jobs) or OTHER_MEMORY in jobs.provenance.left_out:
+        return None
+    if not is_wide(decision) or len(decision.types) > 1 or decision.owned or whole.required or decision.spot.cost:
+        return None
     useful, _ = decision.compared.relaxed[region_of(decision.compared.evaluations[0].candidate)]
-    found = []
-    for most in sorted({c.shape.memory_gib / c.shape.vcpus for c in useful}) if len(useful) > 1 else ():
-        above = jobs.memory > jobs.cores * float(most + SAME_RATIO)
-        costs = [_cost_of_part(jobs.at(np.flatnonzero(of)), (), whole, book) for of in (above, ~above) if of.any()]
-        if len(costs) > 1 and None not in costs:
-            found.append((sum((cost for cost in costs if cost is not None), Decimal(0)), most))
-    if found:
-        cost, most = min(found)
-        yield cost, f"two plans, one of the jobs with more than {most:.3g} GiB per vCPU and one of all others,"
+    bounds = sorted({(c.shape.memory_gib / c.shape.vcpus).quantize(SAME_RATIO, ROUND_UP).normalize() for c in useful})
+    parts = [(f"up-to-{most:f}", f"over-{most:f}") for most in bounds]
+    cost, best = min((sum((_cost_of_memory(part, whole, book) for part in two), Decimal(0)), two) for two in parts)
+    if cost >= _cost_of(decision) * (1 - LEAST):
+        return None
+    flags = _flags(whole, "gib_per_vcpu", best)
+    return cost, PlannedApart(f"two plans by the memory of jobs ({_again(flags)}, each with its own --state)", flags)
+
+
+def _cost_of_memory(part: str, whole: PlannedTogether, book: PriceBook) -> Decimal:
+    """What a plan of these jobs costs; without end where there are none or it does not hold them."""
+    try:
+        jobs = of_memory(whole.workload, part)
+    except UsageError:
+        return Decimal("Infinity")
+    assert isinstance(jobs, Jobs)
+    cost = _cost_of_part(jobs, (), whole, book)
+    return Decimal("Infinity") if cost is None else cost
 
 
 def window_text(window: Window) -> str:

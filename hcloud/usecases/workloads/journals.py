@@ -19,7 +19,7 @@ from hcloud.planning.reports.journeys import BATCH, SERVICE, Journey, JourneyBui
 from hcloud.readers.workloads.entry import read_source, read_workload
 from hcloud.readers.workloads.formats.jobs.jobs_table import Draft, finish
 from hcloud.readers.workloads.options import WorkloadOptions
-from hcloud.readers.workloads.requiring import asking, requiring
+from hcloud.readers.workloads.requiring import asking, part_of
 from hcloud.readers.workloads.source import TraceFile, open_source, spooled
 from hcloud.store.journals.entries import entries_of
 from hcloud.store.journals.journal import refusing_impossible
@@ -145,8 +145,9 @@ def read_trace(
     path: Path, fmt: str, options: WorkloadOptions, progress: Callable[[float], None] | None = None
 ) -> Workload:
     """The workload in a file, a folder or standard input: a trace in any format, or the jobs of a journal; of these
-    what is asked for by what they require, or with GPUs. Raises InputError where it is none."""
-    return requiring(asking(_read_trace(path, fmt, options, progress), options.gpu), options.requires)
+    what is asked for by what they require, by their memory or with GPUs. Raises InputError where it is none."""
+    read = asking(_read_trace(path, fmt, options, progress), options.gpu)
+    return part_of(read, options.requires, options.gib_per_vcpu)
 
 
 def _read_trace(path: Path, fmt: str, options: WorkloadOptions, progress: Callable[[float], None] | None) -> Workload:

@@ -62,11 +62,11 @@ def _read_workload(loaded: Loaded, progress: Callable[[float], None] | None) -> 
             hint="hcloud plan TRACE.csv, or workload.path in hcloud.yaml, or 'hcloud plan scenario:high-variability'",
         )
     if section.scenario is not None:
-        from hcloud.readers.workloads.requiring import requiring
+        from hcloud.readers.workloads.requiring import part_of
         from hcloud.usecases.workloads.scenarios import scenario_jobs
 
-        wanted = str(section.options.get("requires", ""))
-        return requiring(scenario_jobs(section.scenario, loaded.config.planning.seed), wanted)
+        parts = (str(section.options.get(key, "")) for key in ("requires", "gib_per_vcpu"))
+        return part_of(scenario_jobs(section.scenario, loaded.config.planning.seed), *parts)
     from hcloud.usecases.workloads.bills import is_bill_named
 
     if is_bill_named(loaded):

@@ -61,11 +61,11 @@ def open_request(request: WorkloadRequest, progress: Callable[[float], None] | N
 
 def _read(request: WorkloadRequest, progress: Callable[[float], None] | None) -> Workload:
     if request.name.startswith(SCENARIO_PREFIX):
-        from hcloud.readers.workloads.requiring import requiring
+        from hcloud.readers.workloads.requiring import part_of
         from hcloud.usecases.workloads.scenarios import scenario_jobs
 
-        wanted = (request.keys or {}).get("requires", "")
-        return requiring(scenario_jobs(request.name.removeprefix(SCENARIO_PREFIX), request.seed), wanted)
+        parts = ((request.keys or {}).get(key, "") for key in ("requires", "gib_per_vcpu"))
+        return part_of(scenario_jobs(request.name.removeprefix(SCENARIO_PREFIX), request.seed), *parts)
     from hcloud.readers.workloads.options import WorkloadOptions, with_keys
     from hcloud.usecases.workloads.journals import read_trace
 

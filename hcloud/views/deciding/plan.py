@@ -227,7 +227,7 @@ def _risk(plan: Plan) -> list[str]:
 def said_of_risk(risk: Risk) -> str:
     """What the plan costs over the futures, and of which demand they are."""
     spread = f"{format_money(risk.cost_p10)} to {format_money(risk.cost_p90)}"
-    less, more = (percent(part - 1, sign="+") for part in (risk.demand_p10, risk.demand_p90))
+    less, more = (f"{part - 1:+.0%}" for part in (risk.demand_p10, risk.demand_p90))
     demand = f" (demand {less} to {more}{_beyond(risk.demand_p10, risk.demand_p90)})"
     regret = f"p90 regret {format_money(risk.regret_p90)}"
     return f"80% of {risk.futures} simulated futures cost {spread}{demand}; {regret}"

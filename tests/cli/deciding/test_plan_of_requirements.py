@@ -12,13 +12,16 @@ import pytest
 from building import base_and_burst
 
 from hcloud.cli.main import run
-from hcloud.model.workload import Window, WindowRule
+from hcloud.errors import UsageError
+from hcloud.model.workload import Jobs, Window, WindowRule
 from hcloud.readers.configuration.window import parse_window
 from hcloud.readers.typed import typed
 from hcloud.readers.workloads.commands import commands_apart
+from hcloud.readers.workloads.options import WorkloadOptions, with_keys
 from hcloud.store.plan_file import load_plan
 from hcloud.units import format_money
 from hcloud.usecases.deciding.planned_apart import window_text
+from hcloud.usecases.workloads.journals import read_trace
 
 NOW = ("--now", "2026-11-20T12:00:00Z")
 ON_AWS = (
@@ -203,16 +206,47 @@ def test_jobs_with_much_memory_are_advised_to_be_planned_apart_where_that_saves(
     monkeypatch.chdir(tmp_path)
     lean = [f"k{day}-{n},{day * 86_400},86400,4,16" for day in range(14) for n in range(12)]
     rich = [f"x{day}-{n},{day * 86_400 + 28_800},21600,8,64" for day in range(14) for n in range(6)]
-    costs = {}
-    for name, rows in (("all", lean + rich), ("lean", lean), ("rich", rich)):
-        Path(f"{name}.csv").write_text("\n".join(["id,submit,duration,cores,memory", *rows]), encoding="utf-8")
-        window = ("--window", "0..1209600", "--family", "m5a", "--family", "r5a")
-        assert run(["plan", f"{name}.csv", *window, *NOW, "--json"]) == 0
-        found = json.loads(capsys.readouterr().out)
-        costs[name] = float(found["after"]["monthly"])
-        told = [one for one in found["reasons"] if "one of the jobs with more than 4 GiB per vCPU" in one]
-        assert len(told) == (name == "all")
-        saved = [float(one.partition("$")[2].split()[0]) for one in told] or [0.0]
-        costs["saved"] = max(saved[0], costs.get("saved", 0.0))
-    assert costs["saved"] > 0.1 * costs["all"]
-    assert costs["saved"] == pytest.approx(costs["all"] - costs["lean"] - costs["rich"], abs=1.0)
+    Path("all.csv").write_text("\n".join(["id,submit,duration,cores,memory", *lean, *rich]), encoding="utf-8")
+    words = ["plan", "all.csv", "--family", "m5a", "--family", "r5a", *NOW, "--json"]
+    with typed(words):
+        assert run(words) == 0
+    printed = capsys.readouterr()
+    whole = json.loads(printed.out)
+    (told,) = (one for one in whole["reasons"] if "plans by the memory of jobs" in one)
+    apart = [shlex.split(line)[1:] for line in printed.err.splitlines() if line.startswith("hcloud plan ")]
+    assert len(apart) == len(["lean", "rich"])
+    costs = []
+    for command in apart:
+        assert run(command) == 0
+        part = json.loads(capsys.readouterr().out)
+        costs.append(float(part["after"]["monthly"]))
+        assert command[-1] in told
+        assert not [one for one in part["reasons"] if "plans by the memory" in one]
+    saved = float(told.rpartition("$")[2].split()[0].replace(",", ""))
+    assert saved > 0.1 * float(whole["after"]["monthly"])
+    assert saved == pytest.approx(float(whole["after"]["monthly"]) - sum(costs), abs=1.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "ids"),
+    [
+        ("up-to-4", "ab"),
+        ("over-4", "cd"),
+        ("over-4-up-to-8", "c"),
+        ("over-8", "d"),
+        ("over-9", "t.csv: no job has so many GiB for each of its vCPUs"),
+        ("4-8", "gib_per_vcpu: '4-8' is not as over-4, up-to-4 or over-4-up-to-8"),
+        ("over-", "gib_per_vcpu: 'over-' is not as"),
+    ],
+)
+def test_jobs_are_taken_by_their_memory(text: str, ids: str, tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("id,submit,duration,cores,memory\na,0,9,1,4\nb,0,9,0.3,1.2\nc,0,9,2,16\nd,0,9,1,9\n")
+    if len(ids) > len("ab"):
+        with pytest.raises(UsageError, match=re.escape(ids)):
+            read_trace(path, "auto", with_keys(WorkloadOptions(), {"gib_per_vcpu": text}))
+    else:
+        jobs = read_trace(path, "auto", with_keys(WorkloadOptions(), {"gib_per_vcpu": text}))
+        assert isinstance(jobs, Jobs)
+        assert jobs.ids is not None
+        assert [str(one, "ascii") for one in jobs.ids.tolist()] == list(ids)
