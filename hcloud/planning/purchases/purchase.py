@@ -280,7 +280,7 @@ def said_of_sizes(needs: Iterable[CommitmentNeed], account: AccountHoldings, at:
         if pool in wanted and lot.pool != pool:
             yield (
                 f"{one.id}: the size of {one.instance_type} is not in the price book, and it counts for that alone: "
-                "'hcloud pricing refresh' brings new types"
+                "import a price list that has its vCPUs and GiB ('hcloud pricing import FILE')"
             )
 
 
