@@ -48,7 +48,7 @@ class LineTotal:
     absent: dict[str, str] = field(default_factory=dict)
     """The columns of texts and of money that a file of it has none of, by role."""
     day: int = NEVER
-    """Of use before the month it is billed in, or of more than a day: the hour at which its day begins."""
+    """Of use of more than a day the hour at which it begins; of use before its billed month that of its day."""
 
 
 class HourTable:
@@ -207,12 +207,13 @@ class BillSums:
 
 
 def _apart_by_day(cells: Cells) -> Cells:
-    """The same with lines before the month that is billed, and those of more than a day (each fee of a month), as sorts
-    of their own: the hour at which the day of each begins is one more text."""
-    apart, sorts = (cells.start >= 0) & (cells.start < cells.since) | (cells.span > _DAY), len(cells.sorts)
+    """The same with lines of more than a day (each fee of a month), and those before the month that is billed, as sorts
+    of their own: the hour at which each begins, or its day, is one more text."""
+    long, sorts = cells.span > _DAY, len(cells.sorts)
+    apart = (cells.start >= 0) & (cells.start < cells.since) | long
     if not apart.any():
         return cells
-    keys = cells.codes + apart * sorts * (cells.start - cells.start % _DAY + 1)
+    keys = cells.codes + apart * sorts * (cells.start - cells.start % _DAY * ~long + 1)
     kept, first, codes = np.unique(keys, return_index=True, return_inverse=True)
     named = [(*cells.sorts[key % sorts], *([str(key // sorts - 1)] * (key >= sorts))) for key in kept.tolist()]
     return replace(cells, codes=codes, sorts=named, first=first)

@@ -498,6 +498,21 @@ def test_what_was_not_used_in_months_that_are_over_counts_whole(tmp_path: Path) 
     assert (held.paid, held.used, held.hours) == (Decimal(118), Decimal(6), 960)
 
 
+def test_long_lines_of_a_month_that_begins_within_a_day_keep_their_cost(tmp_path: Path) -> None:
+    """Months of Google begin at seven or eight of UTC. Behind a late line the first ones cost nothing."""
+    machine = {
+        "x_UsageType": "BoxUsage:m5.large",
+        "ConsumedUnit": "Hours",
+        "BillingPeriodStart": "2026-10-01T07:00:00Z",
+    }
+    times = {"ChargePeriodStart": "2026-10-01T07:00:00Z", "ChargePeriodEnd": "2026-10-11T07:00:00Z"}
+    late = {"ChargePeriodStart": "2026-09-30T00:00:00Z", "ChargePeriodEnd": "2026-09-30T01:00:00Z"}
+    rows = [of_focus(**machine, ConsumedQuantity=240, EffectiveCost=24, **{**times, "BilledCost": 24, "ListCost": 30})]
+    rows.append(of_focus(**machine, ConsumedQuantity=1, EffectiveCost=1, **{**late, "BilledCost": 1}))
+    (used,) = read_bill(written(rows, tmp_path / "focus.csv")).usage
+    assert (used.hours.sum(), used.cost, used.list_cost) == (240, Decimal(24), Decimal(30))
+
+
 @pytest.mark.parametrize(
     ("last", "keys", "paid", "told"),
     [
