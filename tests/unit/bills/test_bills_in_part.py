@@ -513,6 +513,29 @@ def test_long_lines_of_a_month_that_begins_within_a_day_keep_their_cost(tmp_path
     assert (used.hours.sum(), used.cost, used.list_cost) == (240, Decimal(24), Decimal(30))
 
 
+def test_focus_of_google_tells_purchases_and_lines_of_other_clouds(tmp_path: Path) -> None:
+    """The fees of its commitments were credits, and machines of AWS beside them other services without a word."""
+    google = {
+        "ProviderName": "Google Cloud", "ServiceName": "Compute Engine", "ConsumedUnit": "hour", "x_Credits": "[]",
+        "EffectiveCost": "0.1", "PricingQuantity": 4,
+    }  # fmt: skip
+    fee = "Commitment v1: N2 Cpu in Americas for 1 Year"
+    rows = [
+        of_focus(**google, ChargeDescription=CORE),
+        of_focus(**{**google, "ChargeCategory": "Purchase"}, ChargeDescription=fee),
+        of_focus(ChargeDescription="$0.1 per On Demand Linux m5.large Instance Hour", EffectiveCost="0.2"),
+    ]
+    path = written(({k: v for k, v in row.items() if k != "x_Operation"} for row in rows), tmp_path / "focus.csv")
+    bill = read_bill(path)
+    assert {kind: line.rows for kind, line in bill.lines.items()} == {
+        LineKind.ON_DEMAND: 1,
+        LineKind.RECURRING: 1,
+        LineKind.OTHER_SERVICE: 1,
+    }
+    (said,) = bill.said
+    assert said.startswith("lines of other clouds in a table with Google's credits: not planned")
+
+
 @pytest.mark.parametrize(
     ("last", "keys", "paid", "told"),
     [
@@ -575,6 +598,7 @@ def test_the_screen_of_a_report_without_a_column(tmp_path: Path, capsys: pytest.
         ("lineitemunblendedcost", "line_item_unblended_cost", "lineItem/UnblendedCost"),
         ("savingsplanusedcommitment", "savings_plan_used_commitment", "savingsPlan/UsedCommitment"),
         ("billedcost", "BilledCost", "BilledCost"),
+        ("pricingquantity", "PricingQuantity", "PricingQuantity"),
     ],
 )  # fmt: skip
 def test_columns_are_named_as_exports_spell_them(plain: str, snake: str, legacy: str) -> None:

@@ -61,7 +61,7 @@ _CREDIT = pa.list_(pa.struct([("amount", pa.float64()), ("type", pa.string())]))
 
 
 def _meaning(texts: Texts) -> BillLine:
-    if texts["cost_type"].lower() not in ("", "regular", "usage"):
+    if texts["cost_type"].lower() not in ("", "regular", "usage", "purchase"):
         return BillLine(LineKind.TAX if texts["cost_type"].lower() == "tax" else LineKind.CREDIT)
     if texts["credit"]:
         return _credit(texts)

@@ -13,7 +13,20 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from hcloud.model.bill import LineKind
+from hcloud.model.catalog import Provider
+from hcloud.model.clouds.known import CLOUDS
 from hcloud.readers.bills.formats.google import GOOGLE, credits_of
+from hcloud.readers.bills.lines import BillLine, Texts
+
+_OF_OTHERS = "lines of other clouds in a table with Google's credits: not planned (give each cloud's own export)"
+
+
+def _meaning(texts: Texts) -> BillLine:
+    others = (cloud.seller.known_as for cloud in CLOUDS.values() if cloud.name is not Provider.GCP)
+    if any(name.search(texts["provider"]) for name in others):
+        return BillLine(LineKind.OTHER_SERVICE, said=_OF_OTHERS)
+    return GOOGLE.meaning(texts)
 
 
 def _before_credits(batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -39,6 +52,7 @@ GOOGLE_FOCUS = replace(
     marks=(frozenset({"chargeperiodstart", "xcredits"}),),
     without=frozenset({"xskumetername", "xusagetype", "xoperation"}),  # of other clouds, in tables of several
     texts={
+        "provider": ("serviceprovidername", "providername"),
         "service": ("servicename",),
         "sku": ("chargedescription",),
         "account": ("subaccountid",),
@@ -58,6 +72,7 @@ GOOGLE_FOCUS = replace(
     end=("chargeperiodend",),
     period=("billingperiodstart",),
     nested={"credits": ("xcredits",)},
+    meaning=_meaning,
     label=_label,
     expand=_before_credits,
     identity=(

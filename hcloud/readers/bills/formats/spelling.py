@@ -12,7 +12,7 @@ _NAMES = (
     "ProviderName", "ChargeCategory", "ServiceCategory", "BilledCost", "EffectiveCost", "ChargePeriodStart",
     "ChargePeriodEnd", "MeterCategory", "SubscriptionId", "UnitOfMeasure", "ChargeType", "CostInBillingCurrency",
     "Quantity", "Date", "service.description", "sku.description", "cost", "usage.amount_in_pricing_units",
-    "usage_start_time",
+    "usage_start_time", "ServiceName", "ChargeDescription", "PricingQuantity",
 )  # fmt: skip
 _SPELLED = {"".join(c for c in name.lower() if c.isalnum()): name for name in _NAMES}
 _GROUPS = ("line_item_", "pricing_", "reservation_", "savings_plan_")
