@@ -81,6 +81,17 @@ def test_credits_and_fees_of_google_that_two_files_share_count_once(tmp_path: Pa
     }
 
 
+def test_files_of_google_by_sku_are_others_without_its_id_too(tmp_path: Path) -> None:
+    """vCPUs and memory of a machine at one cost were taken for lines that two files share: half was left out."""
+    head = "service.description,sku.description,usage_start_time,project.id,resource.name,cost,"
+    head += "usage.amount_in_pricing_units\n"
+    for part in ("Core", "Ram"):
+        sku = f"N2 Instance {part} running in Americas"
+        rows = [f"Compute Engine,{sku},2026-10-01 {hour:02}:00:00 UTC,p,vm,0.1,4\n" for hour in range(24)]
+        (tmp_path / f"{part}.csv").write_text(head + "".join(rows))
+    assert round(read_bill(tmp_path).total, 6) == Decimal("4.8")
+
+
 def test_the_export_that_says_most_is_read_first() -> None:
     names = ["AWS CUR 2.0", "AWS CUR legacy", "Azure cost details (EA)", "Google billing export (detailed)"]
     names += ["Google billing export (standard)", *(f"FOCUS 1.{minor}" for minor in (3, 2, 1, 0))]

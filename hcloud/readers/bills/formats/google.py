@@ -269,6 +269,7 @@ GOOGLE = BillFormat(
         "resourceglobalname",
         "resourcename",
         "skuid",
+        "skudescription",
         "cost",
         "projectid",
         "usageamount",

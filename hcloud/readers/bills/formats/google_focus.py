@@ -79,6 +79,7 @@ GOOGLE_FOCUS = replace(
         "chargeperiodstart",
         "resourceid",
         "skuid",
+        "chargedescription",
         "effectivecost",
         "subaccountid",
         "consumedquantity",
