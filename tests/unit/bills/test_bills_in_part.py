@@ -517,13 +517,14 @@ def test_focus_of_google_tells_purchases_and_lines_of_other_clouds(tmp_path: Pat
     """The fees of its commitments were credits, and machines of AWS beside them other services without a word."""
     google = {
         "ProviderName": "Google Cloud", "ServiceName": "Compute Engine", "ConsumedUnit": "hour", "x_Credits": "[]",
-        "EffectiveCost": "0.1", "PricingQuantity": 4,
+        "EffectiveCost": "0.1", "PricingQuantity": 4, "ConsumedQuantity": 4,
     }  # fmt: skip
     fee = "Commitment v1: N2 Cpu in Americas for 1 Year"
+    said_of_aws = "$0.1 per On Demand Linux m5.large Instance Hour"
     rows = [
         of_focus(**google, ChargeDescription=CORE),
         of_focus(**{**google, "ChargeCategory": "Purchase"}, ChargeDescription=fee),
-        of_focus(ChargeDescription="$0.1 per On Demand Linux m5.large Instance Hour", EffectiveCost="0.2"),
+        of_focus(ChargeDescription=said_of_aws, ConsumedQuantity=1, ConsumedUnit="Hours", EffectiveCost="0.2"),
     ]
     path = written(({k: v for k, v in row.items() if k != "x_Operation"} for row in rows), tmp_path / "focus.csv")
     bill = read_bill(path)
@@ -534,6 +535,8 @@ def test_focus_of_google_tells_purchases_and_lines_of_other_clouds(tmp_path: Pat
     }
     (said,) = bill.said
     assert said.startswith("lines of other clouds in a table with Google's credits: not planned")
+    known = read_bill(written(rows, tmp_path / "focus.csv"))  # with a column of AWS it is a table of several clouds
+    assert [used.kind.instance_type or used.kind.family for used in known.usage] == ["m5.large", "e2"]
 
 
 @pytest.mark.parametrize(
