@@ -7,7 +7,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -43,9 +42,6 @@ from hcloud.planning.risks.risk import FutureCosts
 from hcloud.planning.risks.rivals import NEAREST, ChosenFleet, Fall, Rival, fall, rivals
 from hcloud.planning.risks.sizing import sized_fleet
 from hcloud.planning.settings import PlanSettings
-
-if TYPE_CHECKING:
-    from hcloud.model.workload import Floats
 
 APART = 0.01  # ours: types are mixed where their machines hold all but this part of the jobs' vCPUs
 
@@ -173,7 +169,7 @@ def decide(
     given = given or Given()
     compared = given.compared or compare(book, demand, settings, owned, given)
     asked, options, evaluations = compared.asked, compared.options, compared.evaluations
-    optimum = _beside_the_cheapest(_optimum(compared, settings, given.otherwise), settings)
+    optimum = _beside_the_cheapest(_no_worse_than(given.otherwise, _choose(compared, settings), compared), settings)
     start = _start(optimum, evaluations[0].candidate, settings, given)
     sized = sized_fleet(start, settings, owned)
     chosen = sized.chosen
@@ -209,7 +205,7 @@ def of_several_types(decision: FleetDecision, otherwise: FleetDecision | None = 
     """What the fleet would cost if types were mixed however little that saves, sized for the forecast."""
     compared = decision.compared
     settings = replace(decision.settings, mix_types=True, mix_min_saving=0.0)
-    chosen = _optimum(compared, settings, otherwise)
+    chosen = _no_worse_than(otherwise, _choose(compared, settings, proven=False), compared)
     return stated(chosen.fleet, chosen.types, ladders_of(compared.options), chosen.option.parts.planned).cost
 
 
@@ -244,12 +240,6 @@ def _start(optimum: ChosenFleet, best: Candidate, settings: PlanSettings, given:
     return optimum if reserve is None else _holding(best, optimum, reserve, settings)
 
 
-def _optimum(compared: ComparedFleets, settings: PlanSettings, otherwise: FleetDecision | None) -> ChosenFleet:
-    """The cheapest fleet under settings that may differ from those asked with in how types are mixed."""
-    optimum = _choose(compared, settings)
-    return optimum if otherwise is None else _no_worse(optimum, compared.options, otherwise)
-
-
 def _paced(candidate: Candidate, settings: PlanSettings) -> Candidate:
     speed = settings.speed(candidate.shape.provider, candidate.shape.family)
     return candidate if speed == candidate.speed else replace(candidate, speed=speed)
@@ -277,9 +267,9 @@ def _if_divisible(compared: ComparedFleets, optimum: ChosenFleet) -> Decimal | N
     return min(mixed, optimum.fleet.cost, *again)
 
 
-def _choose(compared: ComparedFleets, settings: PlanSettings) -> ChosenFleet:
-    """The best single type, or a mix of types of its region where that saves enough. The bound is for demand that can
-    be split."""
+def _choose(compared: ComparedFleets, settings: PlanSettings, *, proven: bool = True) -> ChosenFleet:
+    """The best single type, or a mix of types of its region where that saves enough, ``proven`` by an integer program
+    where one is taken. The bound is for demand that can be split."""
     asked, evaluations, options = compared.asked, compared.evaluations, compared.options
     best, plain = evaluations[0], compared.plain.planned
     by_address = {o.candidate.address: o for o in options}
@@ -290,21 +280,26 @@ def _choose(compared: ComparedFleets, settings: PlanSettings) -> ChosenFleet:
     enough = float(best.cost) * (1 - settings.mix_min_saving)
     if not settings.mix_types or len(useful) == 1 or fractional.cost >= enough:
         return single
-    start = _by_shape(evaluations, useful, fractional.reserve)
-    shapes = tuple(start)
+    start = _by_shape(best.candidate, evaluations, useful, fractional)
+    shapes, wanted = tuple(start), (fractional.cost, np.array(list(start.values())))
     several = together([by_address[c.address] for c in shapes], asked)
     forecast = several.parts.planned
-    least = settings.commit_min_saving
-    mix = mixed_reserve(shapes, forecast, fractional.cost, np.array(list(start.values())), least)
-    mixed, cheapest = (_but_at_last(held, shapes, forecast) for held in (mix.holdings, mix.cheapest))
-    if float(mixed.cost) >= enough:
-        return single
-    needed = forecast.beside(vcpus_held(mixed, shapes, forecast))
-    if asked.leanest is not None and not_held(mixed, shapes, needed, asked.leanest) > APART:
-        return single
-    gap = max(float(mixed.cost) - mix.bound, 0.0)
-    types = _in_use(shapes, mixed)
-    return ChosenFleet(types, several, mixed, mix.method, gap, bound, LeftOut.between(mixed, cheapest))
+
+    def mixed(*, prove: bool) -> ChosenFleet | None:
+        """The fleet of several types, if it saves enough and holds the jobs."""
+        mix = mixed_reserve(shapes, forecast, wanted, settings.commit_min_saving, prove=prove)
+        fleet, cheapest = (_but_at_last(held, shapes, forecast) for held in (mix.holdings, mix.cheapest))
+        needed = forecast.beside(vcpus_held(fleet, shapes, forecast))
+        if float(fleet.cost) >= enough or (
+            asked.leanest is not None and not_held(fleet, shapes, needed, asked.leanest) > APART
+        ):
+            return None
+        gap = max(float(fleet.cost) - mix.bound, 0.0)
+        left = LeftOut.between(fleet, cheapest)
+        return ChosenFleet(_in_use(shapes, fleet), several, fleet, mix.method, gap, bound, left)
+
+    searched = mixed(prove=False)
+    return single if searched is None else (mixed(prove=True) if proven else None) or searched
 
 
 def _but_at_last(held: Sequence[Holding], types: Sequence[Candidate], forecast: Forecast) -> Fleet:
@@ -331,10 +326,12 @@ def _bound(options: Sequence[Option], relaxed: Sequence[float], plain: Forecast)
     return min(relaxed) / (1 + max(o.unit.excess for o in options))
 
 
-def _no_worse(optimum: ChosenFleet, options: Sequence[Option], otherwise: FleetDecision) -> ChosenFleet:
+def _no_worse_than(otherwise: FleetDecision | None, optimum: ChosenFleet, compared: ComparedFleets) -> ChosenFleet:
     """The optimum, or the fleet of another decision where that serves the demand for less (a mix of types need not
     have saved enough to be looked at)."""
-    by_address = {o.candidate.address: o for o in options}
+    if otherwise is None:
+        return optimum
+    by_address = {o.candidate.address: o for o in compared.options}
     types = tuple(by_address[c.address].candidate for c in otherwise.types if c.address in by_address)
     if len(types) < len(otherwise.types):
         return optimum
@@ -364,16 +361,18 @@ def _together(optimum: ChosenFleet, holdings: tuple[Holding, ...]) -> ChosenFlee
 
 
 def _by_shape(
-    evaluations: Sequence[Evaluation], useful: Sequence[Candidate], reserve: Floats
+    best: Candidate, evaluations: Sequence[Evaluation], useful: Sequence[Candidate], fractional: Bound
 ) -> dict[Candidate, float]:
-    """Of the useful types the cheapest of each shape (GiB per vCPU to the nearest power of two) with the fractional
-    reserve of all types of that shape: two of one shape are more to run and save next to nothing."""
+    """Of the useful types the cheapest of each shape (GiB per vCPU to the nearest power of two) that the ``best`` one
+    or the fractional optimum has, with its reserve of all types of that shape: two of one shape are more to run and
+    save next to nothing, and a type that is not used only adds the gaps that jobs leave in it."""
     wanted: dict[int, float] = {}
-    for candidate, count in zip(useful, reserve, strict=True):
+    for candidate, count in zip(useful, fractional.reserve, strict=True):
         wanted[shape_of(candidate)] = wanted.get(shape_of(candidate), 0.0) + float(count)
+    used = {shape_of(best), *(shape_of(c) for c, is_used in zip(useful, fractional.used, strict=True) if is_used)}
     cheapest: dict[int, Candidate] = {}
     for evaluation in evaluations:
-        if evaluation.candidate in useful:
+        if evaluation.candidate in useful and shape_of(evaluation.candidate) in used:
             cheapest.setdefault(shape_of(evaluation.candidate), evaluation.candidate)
     return {candidate: wanted[shape] for shape, candidate in cheapest.items()}
 

@@ -29,18 +29,20 @@ FIRST_MOVE = 8
 HOURS_PER_QUARTER = HOURS_PER_YEAR // 4
 MOST_LOADS = 4000  # ours: the bound over several purchase dates stays a matter of seconds
 MOST_LOADS_AT_ONCE = 10_000  # ours: and so does the one over a single date
-SOLVED_WHOLE = 3000  # ours: up to this many whole counts (types x distinct loads) HiGHS answers in seconds,
+SOLVED_WHOLE = 3000  # ours: up to this many whole counts (types x distinct loads) HiGHS answers in half a minute,
 SOLVED_MACHINES = 128  # ours: where so many machines serve the peak; of more, one more or less is hardly worth a proof
+LEAST_USED = 1e-6  # instances: less is the solver's rounding
 EXACT, SEARCHED = "integer program (HiGHS)", "linear program, whole instances by search"
 
 
 @dataclass(frozen=True, slots=True)
 class Bound:
     """The fractional optimum: no plan of any mix costs less than ``cost``; ``reserve`` is instances by candidate in the
-    first epoch."""
+    first epoch, ``used`` whether any are bought or rented."""
 
     cost: float
     reserve: Floats
+    used: NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +103,9 @@ def lower_bound(candidates: Sequence[Candidate], forecast: Forecast) -> Bound:
     reserve = np.zeros(len(candidates))
     for index, (i, _) in enumerate(offers):
         reserve[i] += answer.counts[index * epochs]
-    return Bound(answer.cost, reserve)
+    of_column = [*(i for i, _ in offers for _ in range(epochs)), *np.repeat(range(len(candidates)), len(loads))]
+    counted = np.bincount(of_column, answer.counts, len(candidates))
+    return Bound(answer.cost, reserve, counted > LEAST_USED)
 
 
 def _of_one_type(candidate: Candidate, terms: Sequence[float], loads: Loads) -> Bound:
@@ -115,7 +119,7 @@ def _of_one_type(candidate: Candidate, terms: Sequence[float], loads: Loads) -> 
     pays = np.flatnonzero(dollars > cheapest)
     reserve = float(used[order][pays[0]]) if len(pays) else 0.0
     rented = hourly * float((np.maximum(used - reserve, 0.0) * loads.hours).sum())
-    return Bound(rented + (cheapest * reserve if reserve else 0.0), np.array([reserve]))
+    return Bound(rented + (cheapest * reserve if reserve else 0.0), np.array([reserve]), np.array([True]))
 
 
 def _shape(candidate: Candidate) -> tuple[float, float]:
@@ -137,19 +141,25 @@ def _rentals(candidate: Candidate, loads: Loads, hourly: float) -> list[ProgramC
 
 
 def mixed_reserve(
-    types: Sequence[Candidate], forecast: Forecast, bound: float, start: Floats, least: float = 0.0
+    types: Sequence[Candidate],
+    forecast: Forecast,
+    fractional: tuple[float, Floats],
+    least: float = 0.0,
+    *,
+    prove: bool = False,
 ) -> Mix:
     """A constant reserve of the types in whole instances, from their cheapest commitments on, renewed at expiry,
     without those that save less than the part ``least`` of their cost.
 
-    An integer program where it is small enough, else a search from ``start`` (instances by type). ``bound`` is that of
-    fractions; it stands where the program proves none: after a search, and where purchases at other times or sustained
-    use could cost less than the program knows.
+    A search from the ``fractional`` optimum (its dollars and instances by type); to ``prove`` it, from an integer
+    program where that is small enough. The bound of fractions stands where the program proves none: after a search, and
+    where purchases at other times or sustained use could cost less than the program knows.
     """
+    bound, start = fractional
     horizon = forecast.hours
     loads = loads_of(forecast, 1)
     ladders = [ladder(c.commitments, horizon) for c in types]
-    if len(types) * len(loads) <= SOLVED_WHOLE and _most_at_once(types, loads) <= SOLVED_MACHINES:
+    if prove and len(types) * len(loads) <= SOLVED_WHOLE and _most_at_once(types, loads) <= SOLVED_MACHINES:
         start, proven = _whole(types, ladders, loads, horizon)
         settled = all(c.sustained is None and all(o.term_hours >= horizon for o in c.commitments) for c in types)
         bound, method, move = proven if settled else bound, EXACT, 1

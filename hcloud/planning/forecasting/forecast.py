@@ -59,6 +59,10 @@ class Forecast:
         columns = {name: getattr(self, name)[some] for name in ("cores", "memory", "batch_cores")}
         return replace(self, **columns, idle=idle, covered=covered)
 
+    def rows(self, steps: int) -> NDArray[np.int64]:
+        """Which step of a demand of so many each step is."""
+        return steps - self.pattern + repeated_rows(len(self), self.pattern, self.step_seconds)
+
     def times(self, factor: float | Floats) -> Forecast:
         """The same with so much more demand."""
         return replace(

@@ -37,9 +37,8 @@ def leanest_of(workload: Jobs | Demand, demand: Demand) -> Leanest | None:
     """The jobs within the demand's window by their GiB per vCPU; nothing is known of it in a series."""
     if not isinstance(workload, Jobs):
         return None
-    seconds = _seconds_within(workload, demand)
-    some = (seconds > 0) & (workload.cores > 0)
-    return Leanest.of(workload.cores[some], workload.memory[some], seconds[some]) if some.any() else None
+    some = np.flatnonzero((_seconds_within(workload, demand) > 0) & (workload.cores > 0))
+    return Leanest.of(workload.at(some), demand) if len(some) else None
 
 
 def required_of(workload: Jobs | Demand, demand: Demand) -> tuple[RequiredMachine, ...]:

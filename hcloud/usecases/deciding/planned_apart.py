@@ -123,8 +123,12 @@ def by_memory(whole: PlannedTogether, book: PriceBook) -> tuple[Decimal, Planned
         return None
     if not is_wide(decision) or len(decision.types) > 1 or decision.owned or whole.required or decision.spot.cost:
         return None
-    useful, _ = decision.compared.relaxed[region_of(decision.compared.evaluations[0].candidate)]
-    bounds = sorted({(c.shape.memory_gib / c.shape.vcpus).quantize(SAME_RATIO, ROUND_UP).normalize() for c in useful})
+    alone = decision.compared.evaluations[0].candidate
+    useful, bound = decision.compared.relaxed[region_of(alone)]
+    shapes = (alone.shape, *(c.shape for c, is_used in zip(useful, bound.used, strict=True) if is_used))
+    *bounds, _ = sorted({(s.memory_gib / s.vcpus).quantize(SAME_RATIO, ROUND_UP).normalize() for s in shapes})
+    if not bounds:
+        return None
     parts = [(f"up-to-{most:f}", f"over-{most:f}") for most in bounds]
     cost, best = min((sum((_cost_of_memory(part, whole, book) for part in two), Decimal(0)), two) for two in parts)
     if cost >= _cost_of(decision) * (1 - LEAST):

@@ -205,7 +205,7 @@ def test_jobs_with_much_memory_are_advised_to_be_planned_apart_where_that_saves(
     """It was said that no other families would bring the plan nearer to its bound, and two plans cost a sixth less."""
     monkeypatch.chdir(tmp_path)
     lean = [f"k{day}-{n},{day * 86_400},86400,4,16" for day in range(14) for n in range(12)]
-    rich = [f"x{day}-{n},{day * 86_400 + 28_800},21600,8,64" for day in range(14) for n in range(6)]
+    rich = [f"x{day}-{n},{day * 86_400 + 18_000},64800,8,64" for day in range(14) for n in range(6)]
     Path("all.csv").write_text("\n".join(["id,submit,duration,cores,memory", *lean, *rich]), encoding="utf-8")
     words = ["plan", "all.csv", "--family", "m5a", "--family", "r5a", *NOW, "--json"]
     with typed(words):

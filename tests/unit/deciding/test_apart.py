@@ -18,10 +18,17 @@ FAT = candidate("r9.4xlarge", "1.20", [reserved("r9.4xlarge", "0.72")], memory=1
 HELD = 1e-9
 
 
+def always(cores: np.ndarray, memory: np.ndarray, steps: int = 24) -> Leanest:
+    """Of jobs that run in every step."""
+    order = np.argsort(memory / cores)
+    upto = (np.concatenate([[0.0], np.cumsum(of[order] / of.sum())]) for of in (cores, memory))
+    return Leanest(*(np.repeat(of[:, None], steps, axis=1) for of in upto))
+
+
 def planned(*gib_per_vcpu: float) -> FleetDecision:
     """Of 1,600 vCPUs as many jobs have each of the GiB per vCPU."""
     cores, ratios = np.full(len(gib_per_vcpu), 1600.0 / len(gib_per_vcpu)), np.array(gib_per_vcpu)
-    leanest = Leanest.of(cores, cores * ratios, np.ones(len(ratios)))
+    leanest = always(cores, cores * ratios)
     series = demand([1600.0] * 24, memory_per_core=float(ratios.mean()))
     return decide(book(LEAN, FAT), series, SETTINGS, given=Given(leanest=leanest))
 
@@ -64,5 +71,5 @@ def test_two_shapes_hold_what_a_linear_program_finds_room_for(seed: int) -> None
     cores, memory = cores / scale, memory / scale
     fleet = Fleet(tuple(Holding(c.commitments[0], n, 0) for c, n in ((LEAN, lean), (FAT, fat)) if n), ())
     pattern = forecast([float(cores.sum())] * 24, memory_per_core=float(memory.sum() / cores.sum()))
-    lost = not_held(fleet, (LEAN, FAT), pattern, Leanest.of(cores, memory, np.ones(6)))
+    lost = not_held(fleet, (LEAN, FAT), pattern, always(cores, memory))
     assert (lost <= HELD) == fits(cores, memory, [(16.0 * lean, 32.0 * lean), (16.0 * fat, 128.0 * fat)])

@@ -18,7 +18,7 @@ from hcloud.planning.forecasting.demand import demand_of
 from hcloud.planning.forecasting.outliers import lone
 from hcloud.planning.forecasting.window import window_of
 from hcloud.planning.settings import Divisible, Market, Outlook, PlanSettings, RiskSettings
-from hcloud.usecases.deciding.known_of_jobs import running_of
+from hcloud.usecases.deciding.known_of_jobs import leanest_of, running_of
 
 HOUR, DAY = 3600, 86_400
 SETTINGS = PlanSettings(
@@ -27,6 +27,14 @@ SETTINGS = PlanSettings(
     risk=RiskSettings(futures=0, falls=()),
 )
 NAMES = {2: "m9.large", 4: "m9.xlarge", 8: "m9.2xlarge", 16: "m9.4xlarge"}
+
+
+FAMILIES = (("m9", 4, Decimal("0.05")), ("r9", 8, Decimal("0.065")))
+
+
+def sold(name: str, vcpus: int, gib: int, price: Decimal) -> Candidate:
+    held = (reserved(name, str(price * 6 / 10)),)
+    return Candidate(shape(name, vcpus, gib), rented(name, str(price)), held, None, None)
 
 
 def size(vcpus: int) -> Candidate:
@@ -52,6 +60,23 @@ def decided(jobs: Jobs, divisible: Divisible = Divisible.SERVICES) -> FleetDecis
     demand = demand_of(jobs, HOUR)
     settings = replace(SETTINGS, divisible=divisible)
     return decide(book(*map(size, NAMES)), demand, settings, (), Given(running_of(jobs, divisible, demand)))
+
+
+def test_a_type_that_is_not_used_does_not_add_the_gaps_of_its_large_machines_to_a_mix() -> None:
+    """One machine of 30 vCPUs in the market, of no use to any fleet, and two families were not mixed any more."""
+    lean = np.tile(np.repeat([True, False], [12, 6]), 14)
+    begin = np.repeat(np.arange(14.0) * DAY, 18) + np.where(lean, 0.0, 8.0 * HOUR)
+    cores, memory, seconds = (np.where(lean, *of) for of in ((4.0, 8.0), (16.0, 64.0), (float(DAY), 6.0 * HOUR)))
+    none, zero = np.full(len(lean), -1, np.int32), np.zeros(len(lean))
+    origin = Provenance("made", "jobs-csv", "0", len(lean))
+    jobs = Jobs(begin, seconds, cores, memory, zero, zero.astype(np.int8), none, (), none, (), origin)
+    market = [sold(f"{name}.{n}", n, of * n, price * n) for name, of, price in FAMILIES for n in (2, 4, 8, 16)]
+    market += [sold("x9.30", 30, 450, Decimal(10))]
+    demand = demand_of(jobs, HOUR)
+    given = Given(running_of(jobs, Divisible.SERVICES, demand), leanest=leanest_of(jobs, demand))
+    of_two, of_three = (decide(book(*types), demand, SETTINGS, (), given) for types in (market[:-1], market))
+    assert len(of_two.types) == 2
+    assert of_three.machines.cost == of_two.machines.cost
 
 
 def said(jobs: Jobs, divisible: Divisible = Divisible.SERVICES) -> str:
