@@ -17,7 +17,7 @@ from hcloud.model.workload import Demand, Jobs
 from hcloud.readers.workloads.commands import Advice
 from hcloud.readers.workloads.entry import read_workload
 from hcloud.readers.workloads.formats.jobs.jobs_table import NEVER_RAN, NO_START, NO_SUBMIT, STILL_RUNS
-from hcloud.readers.workloads.meanings import called_columns
+from hcloud.readers.workloads.meanings import called_columns, job_columns
 from hcloud.readers.workloads.options import WorkloadOptions, with_keys
 from hcloud.readers.workloads.source import HEAD_BYTES
 from hcloud.readers.workloads.tables.columns import Column, Sink
@@ -650,6 +650,7 @@ def test_columns_are_known_by_what_schedulers_and_clouds_call_them(tmp_path: Pat
         ("submit_time,start_time,end_time,mem_mb,memory_gb", "memory is mem_mb (else say memory_gb)"),
         ("submit_time,started_at,launched_at,end_time,x", "start is started_at (else say launched_at)"),
         ("created,start,end,cpu", "cpu counts vCPUs (else add --set vcpus_per_core=N, the vCPUs of each)"),
+        ("submit_time,request_time,end_time,num_threads,vcpus", "cores is vcpus (else say num_threads)"),
         ("created,start,end,x,threads", "threads counts vCPUs (else add --set vcpus_per_core=N, the vCPUs of each)"),
         (
             "submit_time,start_time,end_time,nodes,cpus_per_task",
@@ -676,6 +677,19 @@ def test_what_columns_may_mean_otherwise_is_asked(tmp_path: Path, names: str, as
     with pytest.raises(InputError) as caught:
         read_workload(path)
     assert f"if {asked}, read it with: " in str(caught.value.hint)
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        ("request_time submit_time end_time", {"submit": "submit_time", "end": "end_time"}),
+        ("submit_time total_time end_time", {"submit": "submit_time", "end": "end_time"}),
+        ("submit_time total_time_ms", {"submit": "submit_time", "duration": "total_time_ms"}),
+        ("submit_time total_time elapsed end", {"submit": "submit_time", "duration": "elapsed"}),
+    ],
+)
+def test_what_may_have_a_wait_in_it_is_taken_where_nothing_else_is(names: str, expected: dict[str, str]) -> None:
+    assert job_columns(names.split()) == expected
 
 
 def test_plan_cpu_is_per_cent_of_a_vcpu_unless_it_is_said_what_it_is(tmp_path: Path) -> None:
