@@ -12,6 +12,7 @@ import numpy as np
 
 from hcloud.errors import UsageError
 from hcloud.model.workload import OF_NO_GPUS, Jobs, Workload
+from hcloud.readers.workloads.options import check_memory
 from hcloud.units import counted
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ def of_memory(workload: Workload, wanted: str) -> Workload:
 
     Raises UsageError where there are none.
     """
+    check_memory(wanted)
     if not wanted:
         return workload
     if not isinstance(workload, Jobs):

@@ -22,6 +22,7 @@ from hcloud.store.plan_file import load_plan
 from hcloud.units import format_money
 from hcloud.usecases.deciding.planned_apart import window_text
 from hcloud.usecases.workloads.journals import read_trace
+from hcloud.usecases.workloads.workload import WorkloadRequest, open_request
 
 NOW = ("--now", "2026-11-20T12:00:00Z")
 ON_AWS = (
@@ -245,6 +246,9 @@ def test_jobs_are_taken_by_their_memory(text: str, ids: str, tmp_path: Path) -> 
     if len(ids) > len("ab"):
         with pytest.raises(UsageError, match=re.escape(ids)):
             read_trace(path, "auto", with_keys(WorkloadOptions(), {"gib_per_vcpu": text}))
+        if "not as" in ids:  # all jobs of a scenario were planned
+            with pytest.raises(UsageError, match=re.escape(ids)):
+                open_request(WorkloadRequest("scenario:high-variability", keys={"gib_per_vcpu": text}))
     else:
         jobs = read_trace(path, "auto", with_keys(WorkloadOptions(), {"gib_per_vcpu": text}))
         assert isinstance(jobs, Jobs)
