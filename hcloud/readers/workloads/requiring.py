@@ -24,7 +24,7 @@ OTHERS = f"require something else (requires): {BY_ITSELF}"
 OTHER_MEMORY = f"have other GiB per vCPU (gib_per_vcpu): {BY_ITSELF}"
 WITHOUT = f"{OF_NO_GPUS}: {BY_ITSELF}"
 _OF_MEMORY = re.compile(r"(over|up-to)-([0-9.]+)")
-_ROUNDING = 1 + 1e-9  # so that 1.2 GiB of 0.3 vCPUs are 4
+_ROUNDING = 1 + 1e-9  # so that 0.27 GiB of 0.09 vCPUs are 3
 _NAMED = 5  # ours: requirements that a refusal lists
 
 

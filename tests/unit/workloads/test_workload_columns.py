@@ -866,6 +866,7 @@ def test_jobs_that_ended_before_they_began_are_left_out_by_the_command_that_is_n
         ("2026-11-01 00:00:00", "2026-11-01 02:00:00", "7199.5", None),
         ("1790000000000", "1790007200000", "7200", "s"),
         ("1790000000000", "", "7200000", "ms"),
+        ("1790000000000", "", "72", "s"),
         ("2026-11-01T00:00:00Z", "", "7200000", "s"),
         ("2026-11-01T00:00:00Z", "", "7200", None),
     ],
@@ -875,7 +876,9 @@ def test_durations_beside_a_start_and_an_end_have_the_unit_that_fits_these(
 ) -> None:
     """Only times in ms said so: 7,200,000 ms beside dates were read as 83 days."""
     path = tmp_path / "jobs.csv"
-    path.write_text(f"created_at,started_at,ended_at,elapsed\n{start},,,\n{start},{start},{end},{took}\n")
+    rows = ((start, "", 0), (start, end, took), (start, end, took))  # one that never ran says nothing
+    cells = "".join(f"{start},{began},{ended},{ran}\n" for began, ended, ran in rows)
+    path.write_text(f"created_at,started_at,ended_at,elapsed\n{start},,,\n{cells}")
     with pytest.raises(InputError) as caught:
         read_workload(path)
     assert isinstance(caught.value.hint, Advice)
