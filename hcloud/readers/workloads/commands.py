@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from itertools import chain, pairwise
 from pathlib import Path
 
-from hcloud.errors import HcloudError
+from hcloud.errors import HcloudError, Problem
 from hcloud.readers.typed import typed_command
 from hcloud.readers.workloads.meanings import (
     as_option,
@@ -25,6 +25,7 @@ from hcloud.readers.workloads.options import WorkloadOptions, with_keys
 from hcloud.readers.workloads.quantities import NUMBER
 from hcloud.readers.workloads.source import STDIN_FILE, STDIN_NAME, UNPACK, TraceFile
 
+_IN_DIGITS = re.compile(r"'\s*[\d.,]+\s*'", re.ASCII)
 _BARE_MEMORY = frozenset(
     "mem ram resource_list_mem mem_req mem_request req_mem memory_request request_memory max_rss maxrss".split()  # noqa: SIM905
 )
@@ -168,9 +169,7 @@ def with_the_rest(
         try:
             read(hint.on(options))
         except HcloudError as error:
-            more = error.hint
-            new = [p for p in getattr(error, "problems", ()) if p.where not in known]
-            other = next((p for p in new if _column(p.where) in {_column(where) for where in known}), None)
+            more, other = error.hint, _made_wrong(hint, known, error)
         else:
             return hint
         if isinstance(more, Advice) and set(more.keys) - set(hint.keys):
@@ -178,13 +177,19 @@ def with_the_rest(
         elif other is None:
             return hint
         else:
-            said = " and ".join(f"{key} {value}" for key, value in hint.keys.items())
-            return f"write all cells in one way: with {said} {other.value} would be wrong ({other.where})"
+            mark = hint.keys["decimal"]
+            return f"write all cells in one way: with decimal {mark} {other.value} would be wrong ({other.where})"
     return hint
 
 
-def _column(where: str) -> str:
-    return where.partition("column ")[2]
+def _made_wrong(hint: Advice, known: Collection[str], refused: HcloudError) -> Problem | None:
+    """A number beside those that were wrong before, which the decimal mark of a hint makes wrong: no other cell is
+    wrong for that, and one with commas between thousands is told how they are taken out."""
+    if "decimal" not in hint.keys or "thousands" in hint:
+        return None
+    columns = {where.partition("column ")[2] for where in known}
+    new = (p for p in getattr(refused, "problems", ()) if p.where not in known and _IN_DIGITS.fullmatch(p.value))
+    return next((p for p in new if p.where.partition("column ")[2] in columns), None)
 
 
 def jobs_advice(source: TraceFile, found: Mapping[str, str], names: Sequence[str], units: Mapping[str, str]) -> Advice:

@@ -43,9 +43,8 @@ _OF_SERIES = {
     "container_name pod pod_name tenant group rechner",
     "value": "value val average avg mean usage utilization utilisation load percentage_cpu cpu cpu_usage cpu_util "
     "cpu_percent cpu_utilization cpu_utilisation cpuutilization cpu_load countervalue auslastung",
-    "cores": "cores vcpus cpu_cores cores_used used_cores vcpus_used cpu_usage_cores cpu_millicores kerne",
-    "percent": "percent percentage cpu_pct pct cpu_util_pct cpu_util_percent cpu_usage_pct cpu_usage_percent "
-    "cpu_utilization_percent prozent",
+    "cores": "cores vcpus cpu_cores cores_used used_cores vcpus_used kerne",
+    "percent": "percent percentage cpu_pct pct cpu_util_pct cpu_usage_pct prozent",
     "fraction": "fraction cpu_fraction cpu_ratio",
     "requests": "requests request_count",
     "memory": "memory memory_gib mem_gib ram_gib memory_gb mem_gb ram_gb",
@@ -67,8 +66,9 @@ UNITS: Mapping[str, Mapping[str, str]] = {
 }
 """What a column's name ends with that says its unit, by our column and the unit."""
 _ALONE = (
-    "group clock at deleted deleted_at deletion_time delete_time complete stopped terminated threads node node_name "
-    "host_name server_name machine_name computer_name resource resource_name"
+    "group tenant metric clock at deleted deleted_at deletion_time delete_time complete stopped terminated node "
+    "node_name host_name server_name machine_name computer_name resource resource_name threads num_threads request "
+    "request_time launch run_start job_start run_end job_end execution_end total_time"
 )
 ONLY_ALONE = frozenset(_ALONE.split())
 """Names that mean a column only where no other does."""
@@ -183,8 +183,8 @@ def meant(names: Iterable[str], meanings: Mapping[str, str]) -> dict[str, str]:
 def job_columns(names: Collection[str]) -> dict[str, str]:
     """What the columns of a table of jobs are: a duration or an end, and a submission (else a start or any time)."""
     found = meant(names, JOBS)
-    if "duration" in found:
-        found.pop("end", None)
+    if "duration" in found:  # a total may have the wait in it
+        found.pop("duration" if "end" in found and spelt(found["duration"]).startswith("total_time") else "end", None)
     if found.get("duration") == "duration" and "realtime" in names:  # Nextflow's: the wait is not in it
         found["duration"] = "realtime"
     if "submit" not in found:

@@ -177,7 +177,7 @@ def _parse(name: str, text: str, kind: object) -> object:
 def _check(name: str, value: object, kind: object) -> None:
     if typing.get_origin(kind) is Literal and value not in typing.get_args(kind):
         raise UsageError(f"{name}: {value!r} is not one of {', '.join(map(str, typing.get_args(kind)))}")
-    check_text = {"gpu": _check_gpu, "gib_per_vcpu": _check_memory, "zone": _check_zone}.get(name)
+    check_text = {"gpu": _check_gpu, "gib_per_vcpu": check_memory, "zone": _check_zone}.get(name)
     if check_text is not None:
         check_text(str(value))
     if not isinstance(value, int | float):
@@ -198,7 +198,8 @@ def _check_gpu(text: str) -> None:
         raise UsageError(f"gpu: {text!r} is not one of leave-out, demand, only, or numbers as 1-4")
 
 
-def _check_memory(text: str) -> None:
+def check_memory(text: str) -> None:
+    """Refuse a part by GiB per vCPU that is none, which would be all jobs."""
     if not _OF_MEMORY.fullmatch(text):
         raise UsageError(f"gib_per_vcpu: {text!r} is not as over-4, up-to-4 or over-4-up-to-8")
 

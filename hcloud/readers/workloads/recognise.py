@@ -188,7 +188,8 @@ def unknown_table(source: TraceFile, names: Sequence[str]) -> InputError:
     if value is not None:
         given = as_option({mine: series[mine] for mine in ("name", value, "memory") if mine in series}, whole=True)
         told = f"say which holds the times: --columns timestamp=NAME,{given}; its columns: {some_of(names, _NAMES)}"
-        if len(times := times_among(source, names)) == 1:
+        times = [name for name in times_among(source, names) if name not in series.values()]
+        if len(times) == 1:
             told = advice(source, {"columns": f"timestamp={times[0]},{given}"})
         return _refusal(source, _SERIES, "timestamp", told)
     told = (

@@ -12,6 +12,7 @@ import numpy as np
 
 from hcloud.errors import UsageError
 from hcloud.model.workload import OF_NO_GPUS, Jobs, Workload
+from hcloud.readers.workloads.options import check_memory
 from hcloud.units import counted
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ OTHERS = f"require something else (requires): {BY_ITSELF}"
 OTHER_MEMORY = f"have other GiB per vCPU (gib_per_vcpu): {BY_ITSELF}"
 WITHOUT = f"{OF_NO_GPUS}: {BY_ITSELF}"
 _OF_MEMORY = re.compile(r"(over|up-to)-([0-9.]+)")
-_ROUNDING = 1 + 1e-9  # so that 1.2 GiB of 0.3 vCPUs are 4
+_ROUNDING = 1 + 1e-9  # so that 0.27 GiB of 0.09 vCPUs are 3
 _NAMED = 5  # ours: requirements that a refusal lists
 
 
@@ -38,6 +39,7 @@ def of_memory(workload: Workload, wanted: str) -> Workload:
 
     Raises UsageError where there are none.
     """
+    check_memory(wanted)
     if not wanted:
         return workload
     if not isinstance(workload, Jobs):

@@ -22,6 +22,7 @@ from hcloud.store.plan_file import load_plan
 from hcloud.units import format_money
 from hcloud.usecases.deciding.planned_apart import window_text
 from hcloud.usecases.workloads.journals import read_trace
+from hcloud.usecases.workloads.workload import WorkloadRequest, open_request
 
 NOW = ("--now", "2026-11-20T12:00:00Z")
 ON_AWS = (
@@ -231,6 +232,7 @@ def test_jobs_with_much_memory_are_advised_to_be_planned_apart_where_that_saves(
     ("text", "ids"),
     [
         ("up-to-4", "ab"),
+        ("up-to-3", "b"),
         ("over-4", "cd"),
         ("over-4-up-to-8", "c"),
         ("over-8", "d"),
@@ -241,10 +243,13 @@ def test_jobs_with_much_memory_are_advised_to_be_planned_apart_where_that_saves(
 )
 def test_jobs_are_taken_by_their_memory(text: str, ids: str, tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
-    path.write_text("id,submit,duration,cores,memory\na,0,9,1,4\nb,0,9,0.3,1.2\nc,0,9,2,16\nd,0,9,1,9\n")
+    path.write_text("id,submit,duration,cores,memory\na,0,9,1,4\nb,0,9,0.09,0.27\nc,0,9,2,16\nd,0,9,1,9\n")
     if len(ids) > len("ab"):
         with pytest.raises(UsageError, match=re.escape(ids)):
             read_trace(path, "auto", with_keys(WorkloadOptions(), {"gib_per_vcpu": text}))
+        if "not as" in ids:  # all jobs of a scenario were planned
+            with pytest.raises(UsageError, match=re.escape(ids)):
+                open_request(WorkloadRequest("scenario:high-variability", keys={"gib_per_vcpu": text}))
     else:
         jobs = read_trace(path, "auto", with_keys(WorkloadOptions(), {"gib_per_vcpu": text}))
         assert isinstance(jobs, Jobs)

@@ -17,7 +17,7 @@ from hcloud.model.workload import Demand, Jobs
 from hcloud.readers.workloads.commands import Advice
 from hcloud.readers.workloads.entry import read_workload
 from hcloud.readers.workloads.formats.jobs.jobs_table import NEVER_RAN, NO_START, NO_SUBMIT, STILL_RUNS
-from hcloud.readers.workloads.meanings import called_columns
+from hcloud.readers.workloads.meanings import called_columns, job_columns
 from hcloud.readers.workloads.options import WorkloadOptions, with_keys
 from hcloud.readers.workloads.source import HEAD_BYTES
 from hcloud.readers.workloads.tables.columns import Column, Sink
@@ -650,6 +650,7 @@ def test_columns_are_known_by_what_schedulers_and_clouds_call_them(tmp_path: Pat
         ("submit_time,start_time,end_time,mem_mb,memory_gb", "memory is mem_mb (else say memory_gb)"),
         ("submit_time,started_at,launched_at,end_time,x", "start is started_at (else say launched_at)"),
         ("created,start,end,cpu", "cpu counts vCPUs (else add --set vcpus_per_core=N, the vCPUs of each)"),
+        ("submit_time,request_time,end_time,num_threads,vcpus", "cores is vcpus (else say num_threads)"),
         ("created,start,end,x,threads", "threads counts vCPUs (else add --set vcpus_per_core=N, the vCPUs of each)"),
         (
             "submit_time,start_time,end_time,nodes,cpus_per_task",
@@ -676,6 +677,19 @@ def test_what_columns_may_mean_otherwise_is_asked(tmp_path: Path, names: str, as
     with pytest.raises(InputError) as caught:
         read_workload(path)
     assert f"if {asked}, read it with: " in str(caught.value.hint)
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        ("request_time submit_time end_time", {"submit": "submit_time", "end": "end_time"}),
+        ("submit_time total_time end_time", {"submit": "submit_time", "end": "end_time"}),
+        ("submit_time total_time_ms", {"submit": "submit_time", "duration": "total_time_ms"}),
+        ("submit_time total_time elapsed end", {"submit": "submit_time", "duration": "elapsed"}),
+    ],
+)
+def test_what_may_have_a_wait_in_it_is_taken_where_nothing_else_is(names: str, expected: dict[str, str]) -> None:
+    assert job_columns(names.split()) == expected
 
 
 def test_plan_cpu_is_per_cent_of_a_vcpu_unless_it_is_said_what_it_is(tmp_path: Path) -> None:
@@ -852,6 +866,7 @@ def test_jobs_that_ended_before_they_began_are_left_out_by_the_command_that_is_n
         ("2026-11-01 00:00:00", "2026-11-01 02:00:00", "7199.5", None),
         ("1790000000000", "1790007200000", "7200", "s"),
         ("1790000000000", "", "7200000", "ms"),
+        ("1790000000000", "", "72", "s"),
         ("2026-11-01T00:00:00Z", "", "7200000", "s"),
         ("2026-11-01T00:00:00Z", "", "7200", None),
     ],
@@ -861,7 +876,9 @@ def test_durations_beside_a_start_and_an_end_have_the_unit_that_fits_these(
 ) -> None:
     """Only times in ms said so: 7,200,000 ms beside dates were read as 83 days."""
     path = tmp_path / "jobs.csv"
-    path.write_text(f"created_at,started_at,ended_at,elapsed\n{start},,,\n{start},{start},{end},{took}\n")
+    rows = ((start, "", 0), (start, end, took), (start, end, took))  # one that never ran says nothing
+    cells = "".join(f"{start},{began},{ended},{ran}\n" for began, ended, ran in rows)
+    path.write_text(f"created_at,started_at,ended_at,elapsed\n{start},,,\n{cells}")
     with pytest.raises(InputError) as caught:
         read_workload(path)
     assert isinstance(caught.value.hint, Advice)

@@ -251,6 +251,10 @@ def test_what_would_make_other_cells_wrong_is_no_command(tmp_path: Path) -> None
     assert hint_of(path) == ("write all cells in one way: with decimal , '2.5' would be wrong (line 4, column cores)")
     path.write_text('submit,duration,cores\n0,60,2\n1,60,"1,5"\n2,60,x\n')
     assert hint_of(path).endswith("--decimal ,")
+    path.write_text("submit,duration,cores\n" + '0,60,"1,5"\n' * 1001 + "2,60,x\n")  # more than are named
+    assert hint_of(path).endswith("--decimal ,")
+    path.write_text("submit,start,end\n0,1,5\n1,2,\n2,3,1\n")  # a job that ended before it began
+    assert hint_of(path).endswith("--set open_ends=run")
 
 
 def test_commas_between_thousands_are_not_taken_for_decimals_without_a_word(tmp_path: Path) -> None:
@@ -263,6 +267,8 @@ def test_commas_between_thousands_are_not_taken_for_decimals_without_a_word(tmp_
     found = read_workload(tmp_path / "mended.csv")
     assert isinstance(found, Jobs)
     assert found.duration.tolist() == [1234, 1234567]
+    path.write_text('submit,duration\n0," 1,234"\n1,1.5\n')
+    assert hint_of(path).startswith(told)
     path.write_text('"submit";duration\n0;1,234\n')
     assert hint_of(path).startswith("if its commas stand before decimals (take those between thousands out), read it")
 

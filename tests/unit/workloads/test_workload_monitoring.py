@@ -14,6 +14,7 @@ from hcloud.errors import InputError
 from hcloud.model.workload import Demand
 from hcloud.readers.workloads.entry import read_workload
 from hcloud.readers.workloads.options import WorkloadOptions
+from hcloud.readers.workloads.source import HEAD_BYTES
 
 START = 1_793_520_000
 
@@ -248,8 +249,18 @@ def test_answers_of_datadog_are_read(
     found = demand(tmp_path, first, series_value="auto" if unit else "cores")
     assert found.cores.tolist() == cores
     assert found.provenance.left_out == {"samples without a value": 1}
+    first["series"].append({**one, "scope": "host:off", "pointlist": []})
+    assert demand(tmp_path, first, series_value="auto" if unit else "cores").cores.tolist() == cores
     told = "cores" if unit is None else "auto" if unit is NANO else "percent"
     assert demand(tmp_path, second, series_value=told).cores.tolist() == cores
+    sorted_keys = {
+        "data": {"attributes": {**rows, "series": tagged, "x": "x" * HEAD_BYTES}, "type": "timeseries_response"}
+    }
+    assert demand(tmp_path, sorted_keys, series_value=told).cores.tolist() == cores
+    if unit:
+        first["series"][0]["metric"] = "system.cpu.idle"
+        with pytest.raises(InputError, match=r"system\.cpu\.idle,host:web\) is not CPU use"):
+            demand(tmp_path, first)
     broken: list[list[object]] = [[[1.0]], [], [["x", 1, {}, {}]]]
     for cells in broken:
         with pytest.raises(InputError, match="series 1"):

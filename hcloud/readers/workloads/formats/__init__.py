@@ -70,6 +70,7 @@ FORMATS = {
             (b'"timeseries"', b'"value"'),
             (b'"series"', b'"pointlist"'),
             (b'"timeseries_response"', b'"attributes"'),
+            (b'"attributes"', b'"series"', b'"group_tags"'),
         ),
     ),
     "fetched": WorkloadFormat("usage.fetched", _headers("timestamp machine cores cores_used")),

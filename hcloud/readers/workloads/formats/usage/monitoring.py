@@ -13,7 +13,7 @@ from hcloud.model.workload import Demand
 from hcloud.readers.workloads.findings import Findings
 from hcloud.readers.workloads.formats.json_parts import object_in, objects_in
 from hcloud.readers.workloads.formats.usage.measured import MeasuredSeries, MeasuredUse, refuse_counters
-from hcloud.readers.workloads.formats.usage.monitoring_clouds import of_azure, of_datadog, of_google
+from hcloud.readers.workloads.formats.usage.monitoring_clouds import NOT_IN_USE, of_azure, of_datadog, of_google
 from hcloud.readers.workloads.formats.usage.samples import sampled
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.source import TraceFile
@@ -126,7 +126,8 @@ def _label(one: Mapping[str, Any], at: int) -> str:
 def _is_other(name: str) -> bool:
     """Whether a series is of another metric than the use of CPUs, by the name of its metric where that is told."""
     metric = name.split(",", 1)[0].removeprefix("__name__=")
-    return "=" not in metric and "cpu" not in metric.lower() and _NOT_OF_CPUS.search(metric) is not None
+    other = NOT_IN_USE if "cpu" in metric.lower() else _NOT_OF_CPUS
+    return "=" not in metric and other.search(metric) is not None
 
 
 def _refuse_others(file: str, found: Sequence[MeasuredSeries]) -> None:

@@ -3,6 +3,7 @@ each."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -19,6 +20,8 @@ _CPU = "Percentage CPU"
 _RATE = "a rate of vCPUs: ask for perSeriesAligner ALIGN_RATE"
 _OTHER = f"metrics other than {_CPU}"
 _EMPTY = "samples without a value"
+NOT_IN_USE = re.compile(r"[._](idle|iowait|stolen|limits|requests|num_cores|capacity)\b", re.IGNORECASE)
+"""In the name of a metric of CPUs: those that no machine uses, or all it may."""
 
 
 def of_google(document: Mapping[str, Any], findings: Findings) -> Iterator[MeasuredSeries]:
@@ -108,13 +111,16 @@ def of_datadog(document: Mapping[str, Any], findings: Findings, left_out: dict[s
     answer = object_in(object_in(document, "data"), "attributes") or document
     for at, one in enumerate(objects_in(answer, "series"), 1):
         unit, metric = next(iter(objects_in(one, "unit")), {}), str(one.get("metric", ""))
-        percent = "percent" if "cpu" in metric and unit.get("name") == "percent" else ""
-        in_cores = unit.get("family") == "cpu"
+        is_use = NOT_IN_USE.search(metric) is None
+        percent = "percent" if is_use and "cpu" in metric and unit.get("name") == "percent" else ""
+        in_cores = is_use and unit.get("family") == "cpu"
         try:
-            pairs = one.get("pointlist") or list(zip(answer["times"], answer["values"][at - 1], strict=True))
+            pairs = (
+                one["pointlist"] if "pointlist" in one else zip(answer["times"], answer["values"][at - 1], strict=True)
+            )
             scale = float(unit["scale_factor"]) if in_cores else 1
-            pairs = [(time, value * scale) for time, value in _filled(pairs, left_out)]
-            tags = one.get("scope") or " ".join(one.get("group_tags", ()))
+            pairs = [(time, value * scale) for time, value in _filled(list(pairs), left_out)]
+            tags = one.get("scope") or " ".join(one.get("group_tags") or ())
         except (LookupError, TypeError, ValueError):
             findings.add(f"series {at}", "no value for each time", "pairs of a time and a number, in a known unit")
             continue
