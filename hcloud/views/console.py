@@ -25,7 +25,7 @@ PIPE_WIDTH = 100
 SOON_SECONDS = 0.5  # ours: what takes less needs no sign that it is under way
 _OF_A_CLOUD = re.compile(
     r"\bhcloud (?:apply|destroy|drift|gc|recover|status|operate (?:run|stop|drain)|(?P<of_state>"
-    r"operate (?:status|cancel|explain)|state (?:list|show|pull|push|force-unlock)))\b"
+    r"operate (?:status|cancel|explain)|state (?:list|force-unlock)))\b"
     r"(?=(?P<given>(?: --\w+ (?:'[^']*'|[^\s'])+)*))"
 )
 
