@@ -213,12 +213,12 @@ def nobody(text: str) -> None:
     """Hear nothing."""
 
 
-def _flags(given: Mapping[str, object]) -> str:
-    return "".join(f" {flag} {shlex.quote(str(value))}" for flag, value in given.items() if value)
+def _flags(given: Mapping[str, object]) -> dict[str, str]:
+    return {flag: shlex.quote(str(value)) for flag, value in given.items() if value}
 
 
 @contextmanager
-def naming(flags: str) -> Iterator[None]:
+def naming(flags: Mapping[str, str]) -> Iterator[None]:
     """Let commands that a hint names have the ``flags`` that were given."""
     try:
         yield
@@ -247,7 +247,7 @@ class CloudFlags:
 
         note = nobody if terminal is None else terminal.note
         if terminal is not None:
-            terminal.flags[:] = [self.flags]
+            terminal.flags.update(self.flags)
         with naming(self.flags):
             where = CloudSelection(self.selected(), self.state)
             with opened(load_config(self.file), where, at, note) as here:
@@ -258,7 +258,7 @@ class CloudFlags:
         return self.cloud
 
     @property
-    def flags(self) -> str:
+    def flags(self) -> dict[str, str]:
         """These, as they are given again."""
         return _flags({"--file": self.file, "--cloud": self.cloud, "--state": self.state})
 
@@ -278,6 +278,6 @@ class StateFlags:
         return state_place(self.state, self.file)
 
     @property
-    def flags(self) -> str:
+    def flags(self) -> dict[str, str]:
         """These, as they are given again."""
         return _flags({"--file": self.file, "--state": self.state})

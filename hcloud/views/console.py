@@ -24,8 +24,9 @@ from hcloud.views.tables import Figures, fitted
 PIPE_WIDTH = 100
 SOON_SECONDS = 0.5  # ours: what takes less needs no sign that it is under way
 _OF_A_CLOUD = re.compile(
-    r"\bhcloud (?:apply|destroy|drift|gc|recover|status|operate (?:run|stop|drain|status))\b"
-    r"(?! --(?:cloud|state|file))"
+    r"\bhcloud (?:apply|destroy|drift|gc|recover|status|operate (?:run|stop|drain)|(?P<of_state>"
+    r"operate (?:status|cancel|explain)|state (?:list|force-unlock)))\b"
+    r"(?=(?P<given>(?: --\w+ (?:'[^']*'|[^\s'])+)*))"
 )
 
 
@@ -49,7 +50,7 @@ class Terminal:
     out: Console
     err: Console
     quiet: bool = False
-    flags: list[str] = field(default_factory=list)
+    flags: dict[str, str] = field(default_factory=dict)
 
     @classmethod
     def open(cls, *, color: bool = True, quiet: bool = False) -> Terminal:
@@ -96,7 +97,7 @@ class Terminal:
 
     def pasteable(self, text: str) -> str:
         """The same with commands that do what they say where they are pasted: about this cloud and state."""
-        return pasteable(text, "".join(self.flags))
+        return pasteable(text, self.flags)
 
     def _named(self, said: Shown | Figures) -> Shown | Figures:
         return self.pasteable(said) if isinstance(said, str) else said
@@ -155,10 +156,16 @@ class Terminal:
             sign.stop()
 
 
-def pasteable(text: str, flags: str) -> str:
-    """A sentence whose commands have the ``flags`` that name what they are about: without them a state would be rebuilt
-    where none ever was."""
-    return _OF_A_CLOUD.sub(lambda command: f"{command[0]}{flags}", text)
+def pasteable(text: str, flags: Mapping[str, str]) -> str:
+    """A sentence whose commands have the ``flags`` that name what they are about, those that they know and do not have
+    yet: without them a state would be rebuilt where none ever was."""
+
+    def named(command: re.Match[str]) -> str:
+        known = {f: of for f, of in flags.items() if command["of_state"] is None or f != "--cloud"}
+        more = (f" {flag} {of}" for flag, of in known.items() if f" {flag} " not in command["given"])
+        return command[0] + "".join(more)
+
+    return _OF_A_CLOUD.sub(named, text)
 
 
 def plain_table(

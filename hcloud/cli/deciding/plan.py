@@ -134,7 +134,7 @@ def plan(
         operation={key: value for key, value in operation.items() if value is not None},
     )
     terminal = session(ctx).terminal
-    terminal.flags[:] = [CloudFlags(file, cloud, state).flags]
+    terminal.flags.update(CloudFlags(file, cloud, state).flags)
     loaded, at = with_flags(load_config(file), flags), shown.at
     refuse_unsimulated(
         loaded.config.operation.strategy, {**flags.operation, "frontier": frontier or None, "picture": picture}

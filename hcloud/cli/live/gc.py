@@ -38,7 +38,7 @@ def gc(
     with where.opened(at, terminal) as here:
         with terminal.busy("looking at the cloud"):
             found = orphans(here.site(), lineage or ())
-        show_orphans(found, beside(terminal, quiet=shown.is_document))
+        show_orphans(found, lineage or (), beside(terminal, quiet=shown.is_document))
         ended: tuple[str, ...] = ()
         count = sum(not o.kept for o in found)
         if delete and count:

@@ -197,7 +197,7 @@ def status(
     if watch and shown.is_document:
         raise UsageError("--watch refreshes a screen, and a document is asked for", hint="leave one of them out")
     terminal, clock, onlooker = session(ctx).terminal, SystemClock(), Onlooker(which.place)
-    terminal.flags[:] = [which.flags]
+    terminal.flags.update(which.flags)
     with terminal.screen() if watch else nullcontext() as draw:
         while True:
             found = onlooker.look()

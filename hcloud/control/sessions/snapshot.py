@@ -65,7 +65,7 @@ def read(setup: Setup, data: bytes, mine: TablesImage) -> SessionImage:
         if version != VERSION or document["layout"] != _layout(mine.arrays):
             raise InputError(
                 f"a snapshot of version {version} that this hcloud cannot read",
-                hint="go on with the hcloud that wrote it, or replay the whole journal",
+                hint="go on with the version of hcloud that wrote it",
             )
         if document["setup"] != _digest(repr(setup)):
             raise InputError("the snapshot of a controller with another strategy, pool or list of types")

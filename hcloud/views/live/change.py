@@ -52,7 +52,7 @@ def show_changes(changes: ChangeSet, terminal: Terminal) -> None:
         said.stylize("red", 0, 1)
         terminal.show(said)
     for note in changes.notes:
-        terminal.show(hanging(note, width, "  ", "dim"))
+        terminal.show(hanging(terminal.pasteable(note), width, "  ", "dim"))
     terminal.show(*totals(changes))
 
 

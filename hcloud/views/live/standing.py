@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from rich.text import Text
@@ -85,8 +86,8 @@ def show_drift(found: LiveStatus, terminal: Terminal) -> None:
     terminal.note(f"{counted(len(found.drift), 'difference')} from the state")
 
 
-def show_orphans(found: Sequence[Orphan], terminal: Terminal) -> None:
-    """A line a machine, those that are left alone with the reason."""
+def show_orphans(found: Sequence[Orphan], lost: Sequence[str], terminal: Terminal) -> None:
+    """A line a machine, those that are left alone with the reason; how to end the others, of ``lost`` states too."""
     rows = [_orphan(one) for one in found]
     if rows:
         terminal.show(Figures(("id", "type", "zone", "why"), rows))
@@ -94,7 +95,8 @@ def show_orphans(found: Sequence[Orphan], terminal: Terminal) -> None:
     if not found:
         terminal.show("nothing found")
     elif ending:
-        terminal.note(f"{counted(ending, 'orphaned machine')} can be terminated: hcloud gc --delete --ends {ending}")
+        gc = f"hcloud gc{''.join(f' --lineage {quote(one)}' for one in lost)} --delete --ends {ending}"
+        terminal.note(f"{counted(ending, 'orphaned machine')} can be terminated: {gc}")
 
 
 def show_found(found: RecoveryFindings, terminal: Terminal) -> None:

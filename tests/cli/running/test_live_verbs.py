@@ -400,6 +400,10 @@ def test_machines_of_live_work_are_no_leftovers(capsys: pytest.CaptureFixture[st
     told = " ".join(" ".join(said(capsys)).split())
     assert "1 machine of live work beside these: hcloud operate status" in told
     assert "hcloud gc" not in told
+    assert run(["gc", "--lineage", "a" * 32]) == 0
+    assert f"hcloud gc --lineage {'a' * 32} --delete --ends 1" in " ".join(said(capsys)[1].split())
+    assert run(["plan", "--cloud", "fake:aws", "--state", ".hcloud"]) == 0
+    assert "'hcloud operate status --state .hcloud'" in " ".join(said(capsys)[0].split())
     assert run(["recover", "-y"]) == 1
     assert "no plan's machine" in " ".join(said(capsys)[1].split())
     assert run(["recover", "-y", "--lineage", "a" * 32]) == 64

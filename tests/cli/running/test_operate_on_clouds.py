@@ -27,6 +27,7 @@ from hcloud.model.catalog import PurchaseOption
 from hcloud.model.running.decision import Decision
 from hcloud.readers.bundle import bundled
 from hcloud.readers.configuration.config import Loaded, load_config
+from hcloud.store.journals.live import LiveJournalFile
 from hcloud.usecases.live.ground import CloudSelection, LiveGround, opened
 from hcloud.usecases.live.operating.looking import look
 from hcloud.usecases.live.operating.operate import OpenedWork
@@ -213,6 +214,17 @@ def test_an_update_that_words_reasons_anew_keeps_nobody_from_going_on(
 
     decides(why="in the words of a later hcloud")
     assert run(words) == 130
+    monkeypatch.setattr(LiveJournalFile, "is_long", True)
+    assert run(words) == 130
+    with monkeypatch.context() as later:
+        later.setattr("hcloud.control.sessions.snapshot.VERSION", 4)
+        assert run(words) == 1
+        told = " ".join(capsys.readouterr().err.split())
+        assert "journal.jsonl: a snapshot of version 3 that this hcloud cannot read" in told
+        assert "go on with the version of hcloud that wrote it; else its machines keep running" in told
+        assert "'hcloud gc --cloud fake:aws --lineage" in told
+    journal = here / ".hcloud" / "operate" / "journal.1.jsonl"
+    journal.replace(journal.with_name("journal.jsonl"))
     decides(reason="another")
     assert run(words) == 1
     assert "its decisions do not follow from its events" in " ".join(capsys.readouterr().err.split())

@@ -316,12 +316,16 @@ def _session(
     """The controller after all that its journal holds, and the lines that a crash kept from being noted."""
     if known is None:
         return ControlSession(setup, kernels), ""
-    session, decided = replay(known, kernels)
-    told = known.decisions
+    path, told = directory / JOURNAL, known.decisions
+    try:
+        session, decided = replay(known, kernels)
+    except InputError as error:
+        ways = [f"{error.hint}; else" if error.hint else "", _ends_its_machines(path)]
+        raise InputError(f"{path}: {error}", hint=" ".join(filter(None, ways))) from error
     at = next((d.at for d, t in zip(decided, told, strict=False) if not d.is_same(t)), None)
     if at is not None or len(decided) < len(told):
-        said = f"{directory / JOURNAL}: its decisions do not follow from its events, from {at or 0.0!r} on"
-        raise InputError(said, hint=_ends_its_machines(directory / JOURNAL))
+        said = f"{path}: its decisions do not follow from its events, from {at or 0.0!r} on"
+        raise InputError(said, hint=_ends_its_machines(path))
     return session, "".join(to_line(decision_document(d)) for d in decided[len(told) :])
 
 
