@@ -321,9 +321,9 @@ def test_a_few_weeks_show_no_growth() -> None:
 @pytest.mark.parametrize(
     ("less", "more", "said"),
     [
-        ("0.9", "1.1", "(demand -10.0% to +10.0%)"),
-        ("1.3", "1.8", "(demand +30.0% to +80.0%: 9 of 10 need more than the forecast)"),
-        ("0.5", "0.9", "(demand -50.0% to -10.0%: 9 of 10 need less than the forecast)"),
+        ("0.9", "1.1", "(demand -10% to +10%)"),
+        ("1.3", "1.8", "(demand +30% to +80%: 9 of 10 need more than the forecast)"),
+        ("0.5", "0.9", "(demand -50% to -10%: 9 of 10 need less than the forecast)"),
     ],
 )
 def test_futures_that_leave_the_forecast_behind_are_told(less: str, more: str, said: str) -> None:
