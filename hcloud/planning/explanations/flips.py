@@ -87,14 +87,16 @@ def offer_flip(pool: TypeDecision, offer: Offer) -> Flip | None:
     return Flip(Lever.OFFER, rate(offer.effective_hourly), rate(offer.effective_hourly * min(share, Decimal(1))), then)
 
 
-def latest_flip(decision: FleetDecision, candidate: Candidate, offer: Offer) -> Flip:
+def latest_flip(decision: FleetDecision, candidate: Candidate, offer: Offer) -> Flip | None:
     """The effective price an hour below which an offer that never pays here is bought, at the latest: in place of one
-    that is bought, or, where nothing is, for the busiest instance."""
+    that is bought, or, where nothing is, for the busiest instance. None where there is none."""
     instead = [h.offer.term_cost / cost_over(offer, h.offer.term_hours) for h in decision.fleet.holdings]
     counted = offer.term_cost * dearer_by(decision.settings.commit_min_saving)
     share = max(instead, default=_busiest(decision, candidate, offer.term_hours) / counted)
     now = offer.effective_hourly
-    return Flip(Lever.OFFER, rate(now), rate(now * min(share, Decimal(1))), "it is bought", exact=False)
+    return (
+        Flip(Lever.OFFER, rate(now), rate(now * min(share, Decimal(1))), "it is bought", exact=False) if share else None
+    )
 
 
 def _busiest(decision: FleetDecision, candidate: Candidate, hours: int) -> Decimal:
@@ -112,8 +114,8 @@ def falls_by(flip: Flip | None) -> str:
 
 def type_flip(decision: FleetDecision, candidate: Candidate, cost: Decimal) -> Flip | None:
     """The on-demand price of a type below which (its other prices falling alike) it is chosen; ``cost`` is that of its
-    own best plan. A type of another shape may come into a mix before that."""
-    if not cost:
+    own best plan. A type of another shape may come into a mix before that. None where no price would be low enough."""
+    if not cost or not decision.optimum_cost:
         return None
     alone = len(decision.types) == 1 and (
         not decision.settings.mix_types or shape_of(candidate) == shape_of(decision.types[0])

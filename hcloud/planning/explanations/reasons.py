@@ -257,7 +257,7 @@ def _other_types(decision: FleetDecision) -> Iterator[Refusal]:
             "the cheapest plan with it costs more for the same demand",
             None,
             cents(margin),
-            f"its prices fall by {float(margin / evaluation.cost):.1%}" if evaluation.cost else "",
+            f"its prices fall by {float(margin / evaluation.cost):.1%}" if decision.optimum_cost else "",
             flip=type_flip(decision, evaluation.candidate, evaluation.cost),
         )
 
@@ -350,9 +350,9 @@ def _outlasts(decision: FleetDecision, candidate: Candidate, offer: Offer, count
     """How long the demand would have to last for a term beyond the horizon."""
     use = float(np.mean(_use_of_levels(decision, candidate)[:count] or [0.0]))
     monthly = float(candidate.on_demand.hourly) * HOURS_PER_MONTH * use
-    months = float(offer.term_cost) / monthly if monthly else float("inf")
     horizon = decision.horizon_hours / HOURS_PER_YEAR
+    lasts = f"beats on-demand if the demand lasts {float(offer.term_cost) / monthly:.0f} months" if monthly else ""
     return (
-        f"outlasts the horizon of {horizon:g} y and is charged in full; beats on-demand if the demand lasts "
-        f"{months:.0f} months (planning.horizon)"
+        f"outlasts the horizon of {horizon:g} y and is charged in full; "
+        f"{lasts or 'nothing would run on it'} (planning.horizon)"
     )

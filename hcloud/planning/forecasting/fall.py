@@ -18,6 +18,7 @@ DAYS_OF_WEEK, LEAST_DAYS = WEEK // DAY, 3  # ours: fewer days are chance
 WEEKS_OF_YEAR = YEAR // WEEK
 MOST_DAYS = 1 / 3  # ours: two of three that fell, by how much more they are than the others, in shares of all
 SURE = 3.0  # ours: standard errors from none that make a change one
+STEPS, MOST_STEPS = 4.0, 0.75  # ours: the same in what most weeks differ from the next; a monthly job is in half
 YEAR_BEFORE = "the same week a year before"
 WORTH_A_WARNING = 1.5  # ours: how many times what it needs at last a demand needed at first
 
@@ -106,9 +107,10 @@ def end_of(cores: Floats, per_day: int) -> DemandEnd | None:
     """The last whole week of a demand, in so many steps a day, beside the same one a year before, else its first one,
     or, where there is one alone, its last day beside the same one a week before, and of less its last day beside its
     first: neither a season nor a weekend is a change. None, too, where the days that are compared, or three or more
-    since the eighth, do not differ by much more than by chance: then jobs came or went as they always do."""
+    since the eighth, do not differ by much more than by chance, and the weeks of a few large days neither: then jobs
+    came or went as they always do."""
     days = cores[len(cores) % per_day :].reshape(-1, per_day).mean(axis=1)
-    weeks, part, length, than = len(days) // DAYS_OF_WEEK, "day", 1, "the first"
+    weeks, part, length, than, apart = len(days) // DAYS_OF_WEEK, "day", 1, "the first", 0
     before, since = days[:1], days[-1:]
     if weeks > 1:
         part, length = "week", DAYS_OF_WEEK
@@ -123,9 +125,16 @@ def end_of(cores: Floats, per_day: int) -> DemandEnd | None:
         return None
     first, last = float(before[-length:].mean()), float(since[-length:].mean())
     change = (since - before)[since + before > 0]
-    if len(change) and change.mean() * np.sign(last - first) < SURE * _chance(change, days):
+    is_chance = len(change) > 0 and change.mean() * np.sign(last - first) < SURE * _chance(change, days)
+    if is_chance and not (apart and _is_steady(days[-(apart + 1) * DAYS_OF_WEEK :])):
         return None
     return DemandEnd(part, last / first if first else inf if last else 1.0, than)
+
+
+def _is_steady(days: Floats) -> bool:
+    """That the last week of these is much further from the first than most are from the next."""
+    weeks = days.reshape(-1, DAYS_OF_WEEK).mean(axis=1)
+    return abs(float(weeks[-1] - weeks[0])) >= STEPS * float(np.quantile(np.abs(np.diff(weeks)), MOST_STEPS))
 
 
 def _chance(change: Floats, days: Floats) -> float:

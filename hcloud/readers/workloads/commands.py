@@ -113,8 +113,8 @@ def commands_apart(parts: Sequence[Sequence[str]]) -> list[str]:
     kept, files = list(words), dict[str, str]()
     for flag in ("--out", "--picture"):
         kept, files[flag] = _without(kept, flag)
-    for flag, mark in (("--window", ""), ("--set", "requires="), ("--set", "gib_per_vcpu=")):
-        kept, _ = _without(kept, flag, mark)
+    for flag, value in {pair for part in parts for pair in zip(part[::2], part[1::2], strict=True)}:
+        kept, _ = _without(kept, flag, "" if flag == "--window" else value.partition("=")[0] + "=")
     return [shlex.join(_ended(kept, *part, *_numbered(files, at))) for at, part in enumerate(parts, 1)]
 
 

@@ -176,17 +176,15 @@ def falls_picture(plan: Plan) -> Drawn | None:
 
 def _courses(plan: Plan) -> list[tuple[str, str, list[Point]]]:
     """Each course: its name, its class, and its dollars by the change of demand."""
-    none = [(0.0, float(plan.now.total)), (0.0, float(plan.after.total)), (0.0, float(plan.certificate.bound))]
-    bought = any(line.address.startswith(OWNED) for line in plan.mix)
+    best = plan.after.total - plan.certificate.gap  # what is owned or on spot is in no bound
+    none = [(0.0, float(total)) for total in (plan.now.total, plan.after.total, best)]
     asked = sorted(plan.what_if, key=lambda w: w.change)
     rows = [
         (plan.unbought, "p-line2", [(float(w.change), float(w.all_on_demand)) for w in asked]),
         ("this plan", "p-line", [(float(w.change), float(w.planned)) for w in asked]),
         ("best in hindsight", "p-line3", [(float(w.change), float(w.best_in_hindsight)) for w in asked]),
     ]
-    if bought:  # what is owned is in some of the sums for the demand planned for, and not in others
-        none = [none[0], none[1]]
-    for row, point in zip(rows, none, strict=False):
+    for row, point in zip(rows, none, strict=True):
         row[2].append(point)
     return [(name, kind, sorted(points)) for name, kind, points in rows]
 

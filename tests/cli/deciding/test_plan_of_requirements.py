@@ -178,6 +178,19 @@ def test_commands_of_plans_apart_write_to_files_of_their_own() -> None:
         ]
 
 
+def test_commands_of_plans_apart_keep_of_which_jobs_the_plan_was() -> None:
+    """Parts by memory of the jobs that require nothing were printed as parts of all jobs."""
+    with typed(["hcloud", "plan", "jobs.csv", "--window", "7d", "--set", "requires=nothing", "--set=gib_per_vcpu=x"]):
+        window = ("--window", "0..9", "--set")
+        assert commands_apart([(*window, "gib_per_vcpu=up-to-4"), (*window, "gib_per_vcpu=over-4")]) == [
+            "hcloud plan jobs.csv --set requires=nothing --window 0..9 --set gib_per_vcpu=up-to-4",
+            "hcloud plan jobs.csv --set requires=nothing --window 0..9 --set gib_per_vcpu=over-4",
+        ]
+        assert commands_apart([("--set", "requires=memory>8")]) == [
+            "hcloud plan jobs.csv --window 7d --set=gib_per_vcpu=x --set 'requires=memory>8'"
+        ]
+
+
 @pytest.mark.parametrize("wanted", ["type=c5*", "anything"])
 def test_what_no_job_requires_cannot_be_planned_for(
     wanted: str, trace: Path, capsys: pytest.CaptureFixture[str]

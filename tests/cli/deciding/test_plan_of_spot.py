@@ -42,6 +42,9 @@ def test_what_all_batch_on_spot_would_save_is_what_that_plan_costs_less(
     saved = float(without["after"]["monthly"]) - float(on_spot["after"]["monthly"])
     assert float(told.partition("$")[2].split()[0].replace(",", "")) == pytest.approx(saved, abs=1.0)
     assert not [one for one in on_spot["reasons"] if "on spot would save" in one]
+    turned = [one for one in on_spot["refusals"] if one.get("flip") or one.get("flips_if")]
+    assert bool(turned) == bool(kinds), "no price of a machine beside spot that serves all is low enough"
+    assert "lasts inf months" not in json.dumps(on_spot)
 
 
 def test_of_services_alone_nothing_is_said_of_spot(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -135,6 +135,19 @@ def test_large_jobs_that_come_by_chance_are_seldom_taken_for_a_rise_or_a_fall_of
     assert found[0.1] >= 60
 
 
+@pytest.mark.parametrize(("last", "share"), [(2.0, 2.0), (0.5, 0.5), (1.0, None)])
+def test_what_runs_on_one_day_of_a_week_rises_and_falls_by_that_day(last: float, share: float | None) -> None:
+    """One day of seven has all of a change: by its days alone it was always chance."""
+    level = np.repeat(np.linspace(1.0, last, 9), 7) * np.tile([10.0, 10, 10, 200, 10, 10, 10], 9)
+    days = level * (1 + 0.02 * np.random.default_rng(1).standard_normal(63))
+    end = end_of(np.repeat(days, 24), 24)
+    assert (end and round(end.share, 1)) == share
+    monthly = np.full(63, 100.0) + np.repeat(days * (np.arange(63) % 30 == 0), 1) * 10
+    assert end_of(np.repeat(np.roll(monthly, 1), 24)[::-1], 24) is None, (
+        "what runs once a month neither rises nor falls"
+    )
+
+
 def test_what_ran_on_mondays_alone_falls_by_its_mondays() -> None:
     """Days on which nothing ever ran say neither that demand fell nor that it did not."""
     days = ([200.0] + [0.0] * 6) * 6
@@ -321,9 +334,9 @@ def test_a_few_weeks_show_no_growth() -> None:
 @pytest.mark.parametrize(
     ("less", "more", "said"),
     [
-        ("0.9", "1.1", "(demand -10.0% to +10.0%)"),
-        ("1.3", "1.8", "(demand +30.0% to +80.0%: 9 of 10 need more than the forecast)"),
-        ("0.5", "0.9", "(demand -50.0% to -10.0%: 9 of 10 need less than the forecast)"),
+        ("0.9", "1.1", "(demand -10% to +10%)"),
+        ("1.3", "1.8", "(demand +30% to +80%: 9 of 10 need more than the forecast)"),
+        ("0.5", "0.9", "(demand -50% to -10%: 9 of 10 need less than the forecast)"),
     ],
 )
 def test_futures_that_leave_the_forecast_behind_are_told(less: str, more: str, said: str) -> None:

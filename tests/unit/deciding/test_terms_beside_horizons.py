@@ -111,6 +111,7 @@ def test_a_lower_price_takes_an_offer_that_never_pays() -> None:
     free = PlanSettings(commit_min_saving=0.0)
     decided = cast("FleetDecision", SimpleNamespace(forecast=given, fleet=Fleet((), ()), settings=free))
     flip = latest_flip(decided, kind, offer)
+    assert flip is not None
     assert flip.at == Decimal("1.000000")
     for price, bought in (("0.999", True), ("1.001", False)):
         assert bool(evaluate(candidate(commitments=[reserved("m9.4xlarge", price)]), given).fleet.holdings) is bought

@@ -216,6 +216,15 @@ def test_courses_cross_where_both_cost_the_same(plan: Plan) -> None:
     assert falls_picture(replace(plan, what_if=())) is None
 
 
+def test_the_best_in_hindsight_of_the_demand_planned_for_has_its_spot_part_too(plan: Plan) -> None:
+    """What is on spot was in the sums of all falls and not in this: the line fell to $0 for a plan of spot alone."""
+    gap = replace(plan.certificate, gap=Decimal(0))
+    drawn = falls_picture(replace(plan, after=replace(plan.after, total=plan.after.total + 900), certificate=gap))
+    assert drawn is not None
+    planned, best = (corners(elements(drawn, WIDE, kind)[-1])[-1] for kind in ("p-line", "p-line3"))
+    assert planned == best
+
+
 def test_courses_that_never_cross_say_nothing_of_it(plan: Plan) -> None:
     after, now = (replace(a, total=Decimal(t)) for a, t in ((plan.after, 100), (plan.now, 200)))
     drawn = falls_picture(replace(plan, after=after, now=now, what_if=(fall("-0.5", 90, 100),), flips=()))
