@@ -74,10 +74,9 @@ class Trace:
 class Prediction:
     """What a plan's own fleet does to jobs, simulated once, with so many servers ``reserved`` by type: the share of
     jobs that keep 95 % of their performance, the seconds that all but 5 % wait at most, and the dollars a month with
-    the starts, gaps and idle instances that the plan's arithmetic does not know; where they exceed what all on demand
-    costs by arithmetic, ``all_on_demand`` is what that costs when it is simulated alike. ``covered`` is the part of
-    ``monthly`` that commitments to all sizes of a family save: they cover what is rented while their own machines are
-    idle. ``why_not`` says why it was not simulated, and is empty else."""
+    what the plan's arithmetic does not know; where they exceed what all on demand costs by arithmetic,
+    ``all_on_demand`` is what that costs when it is simulated alike. ``covered`` is the part of ``monthly`` that
+    commitments to all sizes of a family save: they cover what is rented while their own machines are idle."""
 
     strategy: str
     reserved: dict[str, int]

@@ -101,7 +101,7 @@ def test_the_simulated_line_says_what_it_leaves_out_and_how_long_it_is(plan: Pla
     beside = replace(plan, mix=owned, horizon_hours=24)
     assert "one seed, over the whole window)" in next(fleet_line(beside))
     assert "(all on demand without what is owned $" in next(simulated_lines(beside))
-    assert "the simulated bill, with starts, gaps between jobs and idle instances: $" in next(simulated_lines(plan))
+    assert "idle instances and jobs kept apart that slow each other: $" in next(simulated_lines(plan))
     less = replace(plan, prediction=replace(PAYS, monthly=plan.after.monthly - 1))
     assert next(simulated_lines(less)).startswith(
         "those are dollars of use alone, by the forecast; the simulated bill, of"
