@@ -18,8 +18,8 @@ from hcloud.views.tables import Figures
 _NONE = "-"
 _TRIFLE = Decimal("0.01")  # ours: less of a bill is not told
 _MORE = (
-    "those are dollars of use alone; the simulated bill, with starts, gaps, idle instances and jobs kept apart that slow"
-    " each other: "
+    "those are dollars of use alone; the simulated bill, with starts, gaps, idle instances and jobs kept apart that"
+    " slow each other: "
 )
 _LESS = "those are dollars of use alone, by the forecast; the simulated bill, of the window's jobs as they came: "
 
