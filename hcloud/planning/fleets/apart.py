@@ -36,7 +36,7 @@ class Leanest:
         """The levels of jobs that run in the steps of a demand."""
         grid = TimeGrid(demand.start, demand.step_seconds, len(demand))
         begin, end = (np.clip(at, grid.start, grid.start + grid.step * grid.count) for at in (jobs.begins, jobs.ends))
-        level, count = _levels(jobs.memory / jobs.cores)
+        level, count = _levels(jobs.memory / jobs.cores, jobs.cores * (end - begin))
         rows = [np.flatnonzero(level == one) for one in range(count)]
         of_levels = (
             [mean_in_use(grid, begin[some], end[some], column[some]) for some in rows]
@@ -60,11 +60,13 @@ class Leanest:
         return most
 
 
-def _levels(ratio: Floats) -> tuple[NDArray[np.int64], int]:
+def _levels(ratio: Floats, work: Floats) -> tuple[NDArray[np.int64], int]:
+    """The level of each job: of more GiB per vCPU than there are levels, each has about as much work."""
     values, level = np.unique(ratio, return_inverse=True)
     if len(values) > MOST_LEVELS:
-        bounds = np.quantile(ratio, np.arange(1, MOST_LEVELS) / MOST_LEVELS)
-        return np.searchsorted(bounds, ratio), MOST_LEVELS
+        of_values = np.bincount(level, work)
+        upto = np.cumsum(of_values)
+        return ((upto - of_values / 2) / upto[-1] * MOST_LEVELS).astype(np.int64)[level], MOST_LEVELS
     return level, len(values)
 
 
