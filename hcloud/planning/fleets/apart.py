@@ -51,11 +51,13 @@ class Leanest:
 
     def vcpus_within(self, memory: Floats, steps: NDArray[np.int64]) -> Floats:
         """The largest part of the vCPUs of some steps, from 0 to 1, that need no more than a part of their GiB."""
-        cores, gib = (_parts(of[:, steps]) for of in (self.cores, self.memory))
-        above, at = np.minimum((gib <= memory).sum(axis=0), len(gib) - 1), np.arange(len(steps))
+        cores, gib = _parts(self.cores), _parts(self.memory)
+        at, above = steps, np.zeros(len(steps), np.int64)
+        for level in gib[:-1]:
+            above += level[at] <= memory
         below = above - 1
         wide = gib[above, at] - gib[below, at]
-        part = np.divide(memory - gib[below, at], wide, out=np.ones(len(steps)), where=wide > 0)
+        part = np.divide(memory - gib[below, at], wide, out=np.ones(len(at)), where=wide > 0)
         most: Floats = cores[below, at] + np.clip(part, 0.0, 1.0) * (cores[above, at] - cores[below, at])
         return most
 
