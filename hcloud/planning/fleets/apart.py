@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from hcloud.model.workload import Floats
 
 
+APART = 0.02  # ours: types are mixed where their machines hold all but this part of the jobs' vCPUs,
+RESERVED_APART = 0.01  # ours: and where several of them are reserved all but this
 MOST_LEVELS = 32  # ours: of more GiB per vCPU than these, jobs of about one are taken together
 
 
@@ -78,6 +80,16 @@ def _parts(upto: Floats) -> Floats:
     return np.where(upto[-1] > 0, upto / np.where(upto[-1] > 0, upto[-1], 1.0), even)
 
 
+def are_held(fleet: Fleet, types: Sequence[Candidate], forecast: Forecast, leanest: Leanest) -> bool:
+    """Whether a fleet holds all jobs but a part that is too small to count."""
+    most = RESERVED_APART if _reserves_several(fleet) else APART
+    return not_held(fleet, types, forecast, leanest) <= most
+
+
+def _reserves_several(fleet: Fleet) -> bool:
+    return len({holding.offer.key.instance_type for holding in fleet.holdings}) > 1
+
+
 def not_held(fleet: Fleet, types: Sequence[Candidate], forecast: Forecast, leanest: Leanest) -> float:
     """The part of the vCPUs for which a fleet has no machine whose GiB suffice, at the least, though it has vCPUs and
     GiB enough in sum.
@@ -87,7 +99,7 @@ def not_held(fleet: Fleet, types: Sequence[Candidate], forecast: Forecast, leane
     hold the jobs of any step (ours): run, such reserves cost more than their sums where the jobs change.
     """
     steps = forecast.cores > 0
-    if len({holding.offer.key.instance_type for holding in fleet.holdings}) > 1:
+    if _reserves_several(fleet):
         leanest = leanest.over_time
     rows = forecast.rows(leanest.cores.shape[1])[steps]
     cores, memory = forecast.cores[steps], np.maximum(forecast.memory[steps], 1e-9)
