@@ -15,7 +15,7 @@ from hcloud.errors import EvidenceError
 from hcloud.model.catalog import Offer
 from hcloud.model.plans.plan import Refusal
 from hcloud.model.workload import Demand
-from hcloud.planning.fleets.apart import Leanest, not_held
+from hcloud.planning.fleets.apart import Leanest, are_held
 from hcloud.planning.fleets.candidates import Candidate, find_candidates, of_machine_alone
 from hcloud.planning.fleets.evaluate import Evaluation, evaluate, fill
 from hcloud.planning.fleets.fleet import Fleet, Holding, hours_in_use, serve, vcpus_held
@@ -42,9 +42,6 @@ from hcloud.planning.risks.risk import FutureCosts
 from hcloud.planning.risks.rivals import NEAREST, ChosenFleet, Fall, Rival, fall, rivals
 from hcloud.planning.risks.sizing import sized_fleet
 from hcloud.planning.settings import PlanSettings
-
-APART = 0.01  # ours: types are mixed where their machines hold all but this part of the jobs' vCPUs
-
 
 RelaxedRegion = tuple[tuple[Candidate, ...], Bound]
 """The useful types of a region, and what fractions of them cost at the least."""
@@ -290,9 +287,9 @@ def _choose(compared: ComparedFleets, settings: PlanSettings, *, proven: bool = 
         mix = mixed_reserve(shapes, forecast, wanted, settings.commit_min_saving, prove=prove)
         fleet, cheapest = (_but_at_last(held, shapes, forecast) for held in (mix.holdings, mix.cheapest))
         needed = forecast.beside(vcpus_held(fleet, shapes, forecast))
-        if float(fleet.cost) >= enough or (
-            asked.leanest is not None and not_held(fleet, shapes, needed, asked.leanest) > APART
-        ):
+        if float(fleet.cost) >= enough:
+            return None
+        if asked.leanest is not None and not are_held(fleet, shapes, needed, asked.leanest):
             return None
         gap = max(float(fleet.cost) - mix.bound, 0.0)
         left = LeftOut.between(fleet, cheapest)

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from hcloud.model.workload import Floats
 
 
+APART = 0.02  # ours: types are mixed where their machines hold all but this part of the jobs' vCPUs,
+RESERVED_APART = 0.01  # ours: and where several of them are reserved all but this
 MOST_LEVELS = 32  # ours: of more GiB per vCPU than these, jobs of about one are taken together
 
 
@@ -36,7 +38,7 @@ class Leanest:
         """The levels of jobs that run in the steps of a demand."""
         grid = TimeGrid(demand.start, demand.step_seconds, len(demand))
         begin, end = (np.clip(at, grid.start, grid.start + grid.step * grid.count) for at in (jobs.begins, jobs.ends))
-        level, count = _levels(jobs.memory / jobs.cores)
+        level, count = _levels(jobs.memory / jobs.cores, jobs.cores * (end - begin))
         rows = [np.flatnonzero(level == one) for one in range(count)]
         of_levels = (
             [mean_in_use(grid, begin[some], end[some], column[some]) for some in rows]
@@ -51,20 +53,24 @@ class Leanest:
 
     def vcpus_within(self, memory: Floats, steps: NDArray[np.int64]) -> Floats:
         """The largest part of the vCPUs of some steps, from 0 to 1, that need no more than a part of their GiB."""
-        cores, gib = (_parts(of[:, steps]) for of in (self.cores, self.memory))
-        above, at = np.minimum((gib <= memory).sum(axis=0), len(gib) - 1), np.arange(len(steps))
+        cores, gib = _parts(self.cores), _parts(self.memory)
+        at, above = steps, np.zeros(len(steps), np.int64)
+        for level in gib[:-1]:
+            above += level[at] <= memory
         below = above - 1
         wide = gib[above, at] - gib[below, at]
-        part = np.divide(memory - gib[below, at], wide, out=np.ones(len(steps)), where=wide > 0)
+        part = np.divide(memory - gib[below, at], wide, out=np.ones(len(at)), where=wide > 0)
         most: Floats = cores[below, at] + np.clip(part, 0.0, 1.0) * (cores[above, at] - cores[below, at])
         return most
 
 
-def _levels(ratio: Floats) -> tuple[NDArray[np.int64], int]:
+def _levels(ratio: Floats, work: Floats) -> tuple[NDArray[np.int64], int]:
+    """The level of each job: of more GiB per vCPU than there are levels, each has about as much work."""
     values, level = np.unique(ratio, return_inverse=True)
     if len(values) > MOST_LEVELS:
-        bounds = np.quantile(ratio, np.arange(1, MOST_LEVELS) / MOST_LEVELS)
-        return np.searchsorted(bounds, ratio), MOST_LEVELS
+        of_values = np.bincount(level, work)
+        upto = np.cumsum(of_values)
+        return ((upto - of_values / 2) / upto[-1] * MOST_LEVELS).astype(np.int64)[level], MOST_LEVELS
     return level, len(values)
 
 
@@ -72,6 +78,16 @@ def _parts(upto: Floats) -> Floats:
     """Sums of the first so many levels in each step, in parts of all; of a step without any each has as much."""
     even = np.linspace(0.0, 1.0, len(upto))[:, None]
     return np.where(upto[-1] > 0, upto / np.where(upto[-1] > 0, upto[-1], 1.0), even)
+
+
+def are_held(fleet: Fleet, types: Sequence[Candidate], forecast: Forecast, leanest: Leanest) -> bool:
+    """Whether a fleet holds all jobs but a part that is too small to count."""
+    most = RESERVED_APART if _reserves_several(fleet) else APART
+    return not_held(fleet, types, forecast, leanest) <= most
+
+
+def _reserves_several(fleet: Fleet) -> bool:
+    return len({holding.offer.key.instance_type for holding in fleet.holdings}) > 1
 
 
 def not_held(fleet: Fleet, types: Sequence[Candidate], forecast: Forecast, leanest: Leanest) -> float:
@@ -83,7 +99,7 @@ def not_held(fleet: Fleet, types: Sequence[Candidate], forecast: Forecast, leane
     hold the jobs of any step (ours): run, such reserves cost more than their sums where the jobs change.
     """
     steps = forecast.cores > 0
-    if len({holding.offer.key.instance_type for holding in fleet.holdings}) > 1:
+    if _reserves_several(fleet):
         leanest = leanest.over_time
     rows = forecast.rows(leanest.cores.shape[1])[steps]
     cores, memory = forecast.cores[steps], np.maximum(forecast.memory[steps], 1e-9)

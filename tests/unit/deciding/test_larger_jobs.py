@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from decimal import Decimal
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -19,6 +20,9 @@ from hcloud.planning.forecasting.outliers import lone
 from hcloud.planning.forecasting.window import window_of
 from hcloud.planning.settings import Divisible, Market, Outlook, PlanSettings, RiskSettings
 from hcloud.usecases.deciding.known_of_jobs import leanest_of, running_of
+
+if TYPE_CHECKING:
+    from hcloud.model.workload import Floats
 
 HOUR, DAY = 3600, 86_400
 SETTINGS = PlanSettings(
@@ -62,14 +66,33 @@ def decided(jobs: Jobs, divisible: Divisible = Divisible.SERVICES) -> FleetDecis
     return decide(book(*map(size, NAMES)), demand, settings, (), Given(running_of(jobs, divisible, demand)))
 
 
+def made(begin: Floats, seconds: Floats, cores: Floats, memory: Floats) -> Jobs:
+    none, zero = np.full(len(begin), -1, np.int32), np.zeros(len(begin))
+    origin = Provenance("made", "jobs-csv", "0", len(begin))
+    return Jobs(begin, seconds, cores, memory, zero, zero.astype(np.int8), none, (), none, (), origin)
+
+
+def test_a_mix_holds_long_jobs_beside_many_short_ones_of_other_memory() -> None:
+    """Levels had as many jobs, not as much work: of two families of services one was left, 16 % dearer, beside jobs of
+    a minute."""
+    begin, few = np.append(np.arange(0.0, 14 * DAY, 60), np.zeros(40)), [2.0, 8.0] * 20
+    short = np.arange(len(begin) - 40) % 500 / 500 + 1
+    seconds, cores = (
+        np.append(np.full(len(short), one), [many] * 40) for one, many in ((60.0, 14.0 * DAY), (1.0, 8.0))
+    )
+    jobs = made(begin, seconds, cores, cores * np.append(short, few))
+    within = leanest_of(jobs, demand_of(jobs, HOUR))
+    assert within is not None
+    for lean in within.vcpus_within(np.full(2, 321.5 / 1601.5), np.array([0, 100])):
+        assert lean == pytest.approx(161 / 321, abs=0.001)
+
+
 def test_a_type_that_is_not_used_does_not_add_the_gaps_of_its_large_machines_to_a_mix() -> None:
     """One machine of 30 vCPUs in the market, of no use to any fleet, and two families were not mixed any more."""
     lean = np.tile(np.repeat([True, False], [12, 6]), 14)
     begin = np.repeat(np.arange(14.0) * DAY, 18) + np.where(lean, 0.0, 8.0 * HOUR)
     cores, memory, seconds = (np.where(lean, *of) for of in ((4.0, 8.0), (16.0, 64.0), (float(DAY), 6.0 * HOUR)))
-    none, zero = np.full(len(lean), -1, np.int32), np.zeros(len(lean))
-    origin = Provenance("made", "jobs-csv", "0", len(lean))
-    jobs = Jobs(begin, seconds, cores, memory, zero, zero.astype(np.int8), none, (), none, (), origin)
+    jobs = made(begin, seconds, cores, memory)
     market = [sold(f"{name}.{n}", n, of * n, price * n) for name, of, price in FAMILIES for n in (2, 4, 8, 16)]
     market += [sold("x9.30", 30, 450, Decimal(10))]
     demand = demand_of(jobs, HOUR)
