@@ -15,7 +15,7 @@ from hcloud.errors import EvidenceError
 from hcloud.model.catalog import Offer
 from hcloud.model.plans.plan import Refusal
 from hcloud.model.workload import Demand
-from hcloud.planning.fleets.apart import Leanest, are_held
+from hcloud.planning.fleets.apart import Leanest, are_held, reserves_several
 from hcloud.planning.fleets.candidates import Candidate, find_candidates, of_machine_alone
 from hcloud.planning.fleets.evaluate import Evaluation, evaluate, fill
 from hcloud.planning.fleets.fleet import Fleet, Holding, hours_in_use, serve, vcpus_held
@@ -42,6 +42,9 @@ from hcloud.planning.risks.risk import FutureCosts
 from hcloud.planning.risks.rivals import NEAREST, ChosenFleet, Fall, Rival, fall, rivals
 from hcloud.planning.risks.sizing import sized_fleet
 from hcloud.planning.settings import PlanSettings
+
+WORTH_SEVERAL = 0.1  # ours: run as HC a reserve of several shapes costs more; a second best saves so much
+
 
 RelaxedRegion = tuple[tuple[Candidate, ...], Bound]
 """The useful types of a region, and what fractions of them cost at the least."""
@@ -278,25 +281,27 @@ def _choose(compared: ComparedFleets, settings: PlanSettings, *, proven: bool = 
     if not settings.mix_types or len(useful) == 1 or fractional.cost >= enough:
         return single
     start = _by_shape(best.candidate, evaluations, useful, fractional)
-    shapes, wanted = tuple(start), (fractional.cost, np.array(list(start.values())))
-    several = together([by_address[c.address] for c in shapes], asked)
-    forecast = several.parts.planned
 
-    def mixed(*, prove: bool) -> ChosenFleet | None:
+    def mixed(shapes: tuple[Candidate, ...], *, prove: bool = False) -> ChosenFleet | None:
         """The fleet of several types, if it saves enough and holds the jobs."""
+        several = together([by_address[c.address] for c in shapes], asked)
+        forecast, wanted = several.parts.planned, (fractional.cost, np.array([start[c] for c in shapes]))
         mix = mixed_reserve(shapes, forecast, wanted, settings.commit_min_saving, prove=prove)
         fleet, cheapest = (_but_at_last(held, shapes, forecast) for held in (mix.holdings, mix.cheapest))
         needed = forecast.beside(vcpus_held(fleet, shapes, forecast))
-        if float(fleet.cost) >= enough:
+        is_second = len(shapes) < len(start) and reserves_several(fleet)
+        if float(fleet.cost) >= min(enough, float(best.cost) * (1 - WORTH_SEVERAL) if is_second else enough):
             return None
         if asked.leanest is not None and not are_held(fleet, shapes, needed, asked.leanest):
             return None
-        gap = max(float(fleet.cost) - mix.bound, 0.0)
-        left = LeftOut.between(fleet, cheapest)
+        gap, left = max(float(fleet.cost) - mix.bound, 0.0), LeftOut.between(fleet, cheapest)
         return ChosenFleet(_in_use(shapes, fleet), several, fleet, mix.method, gap, bound, left)
 
-    searched = mixed(prove=False)
-    return single if searched is None else (mixed(prove=True) if proven else None) or searched
+    fewer = [tuple(c for c in start if c is not one) for one in start if len(start) > 2]
+    for shapes in (tuple(start), *fewer):  # of fleets that cost the same in sums one may hold the jobs
+        if (searched := mixed(shapes)) is not None:
+            return (mixed(shapes, prove=True) if proven else None) or searched
+    return single
 
 
 def _but_at_last(held: Sequence[Holding], types: Sequence[Candidate], forecast: Forecast) -> Fleet:

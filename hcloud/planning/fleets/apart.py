@@ -82,11 +82,12 @@ def _parts(upto: Floats) -> Floats:
 
 def are_held(fleet: Fleet, types: Sequence[Candidate], forecast: Forecast, leanest: Leanest) -> bool:
     """Whether a fleet holds all jobs but a part that is too small to count."""
-    most = RESERVED_APART if _reserves_several(fleet) else APART
+    most = RESERVED_APART if reserves_several(fleet) else APART
     return not_held(fleet, types, forecast, leanest) <= most
 
 
-def _reserves_several(fleet: Fleet) -> bool:
+def reserves_several(fleet: Fleet) -> bool:
+    """Whether commitments of several types are held."""
     return len({holding.offer.key.instance_type for holding in fleet.holdings}) > 1
 
 
@@ -99,7 +100,7 @@ def not_held(fleet: Fleet, types: Sequence[Candidate], forecast: Forecast, leane
     hold the jobs of any step (ours): run, such reserves cost more than their sums where the jobs change.
     """
     steps = forecast.cores > 0
-    if _reserves_several(fleet):
+    if reserves_several(fleet):
         leanest = leanest.over_time
     rows = forecast.rows(leanest.cores.shape[1])[steps]
     cores, memory = forecast.cores[steps], np.maximum(forecast.memory[steps], 1e-9)

@@ -34,6 +34,7 @@ NAMES = {2: "m9.large", 4: "m9.xlarge", 8: "m9.2xlarge", 16: "m9.4xlarge"}
 
 
 FAMILIES = (("m9", 4, Decimal("0.05")), ("r9", 8, Decimal("0.065")))
+LEAN = ("c9", 2, Decimal("0.043"))
 
 
 def sold(name: str, vcpus: int, gib: int, price: Decimal) -> Candidate:
@@ -85,6 +86,31 @@ def test_a_mix_holds_long_jobs_beside_many_short_ones_of_other_memory() -> None:
     assert within is not None
     for lean in within.vcpus_within(np.full(2, 321.5 / 1601.5), np.array([0, 100])):
         assert lean == pytest.approx(161 / 321, abs=0.001)
+
+
+@pytest.mark.parametrize(
+    ("shapes", "types"),
+    [
+        ([(12, 4, 8, DAY), (12, 4, 16, DAY), (6, 8, 64, 6 * HOUR)], 2),
+        ([(20, 4, 16, DAY), (6, 4, 32, DAY), (40, 8, 16, HOUR)], 1),
+    ],
+    ids=["one is reserved", "two would be, for a twentieth less"],
+)
+def test_where_three_families_do_not_hold_the_jobs_two_may(shapes: list[tuple[int, int, int, int]], types: int) -> None:
+    """In sums three were cheapest, and one was taken; what is reserved of several shapes has to save more."""
+    each = [
+        (day * DAY + (at * 540.0 if seconds < DAY else 0.0), seconds, *of)
+        for day in range(14)
+        for n, *of, seconds in shapes
+        for at in range(n)
+    ]
+    jobs = made(*np.array(sorted(each)).T)
+    market = [sold(f"{name}.{n}", n, of * n, price * n) for name, of, price in (*FAMILIES, LEAN) for n in (2, 4, 8, 16)]
+    demand = demand_of(jobs, HOUR)
+    given = Given(running_of(jobs, Divisible.SERVICES, demand), leanest=leanest_of(jobs, demand))
+    decision = decide(book(*market), demand, SETTINGS, (), given)
+    assert len(decision.types) == types
+    assert len({holding.offer.key.instance_type for holding in decision.fleet.holdings}) == 1
 
 
 def test_a_type_that_is_not_used_does_not_add_the_gaps_of_its_large_machines_to_a_mix() -> None:
