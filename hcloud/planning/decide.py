@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -42,6 +43,9 @@ from hcloud.planning.risks.risk import FutureCosts
 from hcloud.planning.risks.rivals import NEAREST, ChosenFleet, Fall, Rival, fall, rivals
 from hcloud.planning.risks.sizing import sized_fleet
 from hcloud.planning.settings import PlanSettings
+
+if TYPE_CHECKING:
+    from hcloud.model.workload import Floats
 
 WORTH_SEVERAL = 0.1  # ours: run as HC a reserve of several shapes costs more; a second best saves so much
 
@@ -280,16 +284,18 @@ def _choose(compared: ComparedFleets, settings: PlanSettings, *, proven: bool = 
     enough = float(best.cost) * (1 - settings.mix_min_saving)
     if not settings.mix_types or len(useful) == 1 or fractional.cost >= enough:
         return single
-    start = _by_shape(best.candidate, evaluations, useful, fractional)
+    wanted = _by_shape(evaluations, useful, fractional.reserve)
+    in_use = [best.candidate, *(c for c, is_used in zip(useful, fractional.used, strict=True) if is_used)]
+    used = tuple(c for c in wanted if shape_of(c) in set(map(shape_of, in_use)))
 
     def mixed(shapes: tuple[Candidate, ...], *, prove: bool = False) -> ChosenFleet | None:
         """The fleet of several types, if it saves enough and holds the jobs."""
         several = together([by_address[c.address] for c in shapes], asked)
-        forecast, wanted = several.parts.planned, (fractional.cost, np.array([start[c] for c in shapes]))
-        mix = mixed_reserve(shapes, forecast, wanted, settings.commit_min_saving, prove=prove)
+        forecast, start = several.parts.planned, (fractional.cost, np.array([wanted[c] for c in shapes]))
+        mix = mixed_reserve(shapes, forecast, start, settings.commit_min_saving, prove=prove)
         fleet, cheapest = (_but_at_last(held, shapes, forecast) for held in (mix.holdings, mix.cheapest))
         needed = forecast.beside(vcpus_held(fleet, shapes, forecast))
-        is_second = len(shapes) < len(start) and reserves_several(fleet)
+        is_second = len(shapes) < len(used) and reserves_several(fleet)
         if float(fleet.cost) >= min(enough, float(best.cost) * (1 - WORTH_SEVERAL) if is_second else enough):
             return None
         if asked.leanest is not None and not are_held(fleet, shapes, needed, asked.leanest):
@@ -297,8 +303,9 @@ def _choose(compared: ComparedFleets, settings: PlanSettings, *, proven: bool = 
         gap, left = max(float(fleet.cost) - mix.bound, 0.0), LeftOut.between(fleet, cheapest)
         return ChosenFleet(_in_use(shapes, fleet), several, fleet, mix.method, gap, bound, left)
 
-    fewer = [tuple(c for c in start if c is not one) for one in start if len(start) > 2]
-    for shapes in (tuple(start), *fewer):  # of fleets that cost the same in sums one may hold the jobs
+    # Whole machines may need one more family; and of fleets that cost the same in sums one may hold the jobs.
+    fewer = [tuple(c for c in used if c is not one) for one in used if len(used) > 2]
+    for shapes in dict.fromkeys((used, tuple(wanted), *fewer)):
         if (searched := mixed(shapes)) is not None:
             return (mixed(shapes, prove=True) if proven else None) or searched
     return single
@@ -363,18 +370,16 @@ def _together(optimum: ChosenFleet, holdings: tuple[Holding, ...]) -> ChosenFlee
 
 
 def _by_shape(
-    best: Candidate, evaluations: Sequence[Evaluation], useful: Sequence[Candidate], fractional: Bound
+    evaluations: Sequence[Evaluation], useful: Sequence[Candidate], reserve: Floats
 ) -> dict[Candidate, float]:
-    """Of the useful types the cheapest of each shape (GiB per vCPU to the nearest power of two) that the ``best`` one
-    or the fractional optimum has, with its reserve of all types of that shape: two of one shape are more to run and
-    save next to nothing, and a type that is not used only adds the gaps that jobs leave in it."""
+    """Of the useful types the cheapest of each shape (GiB per vCPU to the nearest power of two) with the fractional
+    reserve of all types of that shape: two of one shape are more to run and save next to nothing."""
     wanted: dict[int, float] = {}
-    for candidate, count in zip(useful, fractional.reserve, strict=True):
+    for candidate, count in zip(useful, reserve, strict=True):
         wanted[shape_of(candidate)] = wanted.get(shape_of(candidate), 0.0) + float(count)
-    used = {shape_of(best), *(shape_of(c) for c, is_used in zip(useful, fractional.used, strict=True) if is_used)}
     cheapest: dict[int, Candidate] = {}
     for evaluation in evaluations:
-        if evaluation.candidate in useful and shape_of(evaluation.candidate) in used:
+        if evaluation.candidate in useful:
             cheapest.setdefault(shape_of(evaluation.candidate), evaluation.candidate)
     return {candidate: wanted[shape] for shape, candidate in cheapest.items()}
 
