@@ -73,7 +73,9 @@ def fleet_of(plan: Plan) -> PlannedFleet:
     reserved = [line for line in at_first if line.option.is_commitment]
     lines = reserved or [line for line in plan.mix if line.option is PurchaseOption.ON_DEMAND]
     if not lines:
-        raise InputError("the plan has no machines to simulate")
+        raise InputError(
+            "the plan has no machines to simulate", hint="spot machines are not simulated: plan fewer jobs on spot"
+        )
     lots = _lots(reserved)
     key = lots[0][0] if lots else max(lines, key=lambda line: (line.vcpus, line.address)).key
     on_demand = OfferKey(

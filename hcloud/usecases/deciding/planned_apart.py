@@ -121,7 +121,7 @@ def by_memory(whole: PlannedTogether, book: PriceBook) -> tuple[Decimal, Planned
     jobs, decision = whole.workload, whole.decision
     if not isinstance(jobs, Jobs) or OTHER_MEMORY in jobs.provenance.left_out:
         return None
-    if not is_wide(decision) or len(decision.types) > 1 or decision.owned or whole.required or decision.spot.cost:
+    if not is_wide(decision) or decision.owned or whole.required or decision.spot.cost:
         return None
     alone = decision.compared.evaluations[0].candidate
     useful, bound = decision.compared.relaxed[region_of(alone)]

@@ -21,6 +21,10 @@ _MORE = (
     "those are dollars of use alone; the simulated bill, with starts, gaps, idle instances and jobs kept apart that"
     " slow each other: "
 )
+_DEARER = (
+    "those are dollars of use alone; the simulated bill, which pays more for some machines than the plan does"
+    " ('simulated as' says why): "
+)
 _LESS = "those are dollars of use alone, by the forecast; the simulated bill, of the window's jobs as they came: "
 
 
@@ -142,7 +146,10 @@ def _covered(found: Prediction) -> str:
 
 
 def _by_use(plan: Plan, simulated: Decimal) -> str:
-    """What a simulated bill is beside the plan's own: starts and gaps do not tell why it would be lower."""
+    """What a simulated bill is beside the plan's own: starts and gaps do not tell why it would be lower, nor why it is
+    higher where it rents on demand what the plan has on spot."""
+    if plan.operation is None and fleet_of(plan).dearer:
+        return _DEARER
     return _LESS if simulated < plan.after.monthly else _MORE
 
 

@@ -162,6 +162,8 @@ def test_a_fleet_that_rents_what_the_plan_pays_less_for_is_no_measure_of_it(plan
     spot = replace(first, option=PurchaseOption.SPOT, term_years=0, address=first.address.replace("reserved", "spot"))
     found = replace(PAYS, monthly=plan.now.monthly + 3, all_on_demand=plan.now.monthly + 2)
     for mix in ((half,), (*plan.mix, spot)):
+        told = replace(plan, mix=mix, prediction=replace(PAYS, monthly=plan.after.monthly + 1))
+        assert "which pays more for some machines than the plan does" in next(simulated_lines(told))
         assert list(short_of(replace(plan, mix=mix), found, 0.9)) == []
     assert len(list(short_of(plan, found, 0.9))) == 1
 
