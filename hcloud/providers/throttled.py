@@ -23,14 +23,16 @@ class Throttling:
     def __init__(self, place: str, pause: Callable[[float], None], tell: Tell, stop: Stop) -> None:
         self._said = f"{place} throttles requests; hcloud asks again"
         self._pause, self._tell, self._stop = pause, tell, stop
-        self._turn, self._waited, self._paused, self._through = threading.Lock(), 0.0, 0.0, 0
+        self._turn, self._waited, self._paused = threading.Lock(), 0.0, 0.0
+        self._through, self._refused = 0, 0
 
     def answered(self, send: Callable[[], Answered], after: Callable[[Answered], float | None]) -> Answered:
         """An answer that is not throttled, or the last that is. ``after`` is the seconds that a throttled one names
         (negative: it names none), and None for others. One thread at a time tries whether it is over."""
-        began, through, answer = self._paused, self._through, send()
+        began, through, refused, answer = self._paused, self._through, self._refused, send()
         if after(answer) is None:
-            return self._got_through(answer)
+            return self._got_through(answer, is_over=refused == self._refused)
+        self._refused += 1
         with self._turn:
             pause = FIRST_PAUSE_SECONDS
             self._tell(self._said, at_once=True)
@@ -43,7 +45,7 @@ class Throttling:
                 if not self._slept(wait):
                     return answer
                 pause, answer = min(pause * 2, LONGEST_PAUSE_SECONDS), send()
-            return self._got_through(answer)
+            return self._got_through(answer, is_over=True)
 
     def asked(self, ask: Callable[[], Answered]) -> Answered:
         """The same of a client that raises ThrottledError."""
@@ -59,8 +61,11 @@ class Throttling:
             raise found
         return found
 
-    def _got_through(self, answer: Answered) -> Answered:
-        self._waited, self._through = 0.0, self._through + 1
+    def _got_through(self, answer: Answered, *, is_over: bool) -> Answered:
+        """Count an answer. One that was sent before the last refusal does not show that throttling is over."""
+        self._through += 1
+        if is_over:
+            self._waited = 0.0
         return answer
 
     def _slept(self, seconds: float) -> bool:

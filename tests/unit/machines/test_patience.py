@@ -173,3 +173,23 @@ def test_a_wait_ends_when_somebody_asks_for_an_end() -> None:
     with pytest.raises(StoppedError):
         given.ask(lambda: "never asked")
     assert given.calls == 0
+
+
+def test_an_answer_to_a_request_sent_before_a_refusal_does_not_prolong_the_wait() -> None:
+    """Whatever came late began the 20 seconds of all anew."""
+    clock, waited = FakeClock(0.0, speed=0.0), threading.Event()
+
+    def pause(seconds: float) -> None:
+        clock.sleep(seconds)
+        if clock.now() >= 10:
+            waited.set()
+            late.join()
+
+    def send_late() -> float | None:
+        return None if waited.wait(10) else -1.0
+
+    given = Throttling("here", pause, silent, never)
+    late = threading.Thread(target=lambda: given.answered(send_late, lambda told: told))
+    late.start()
+    assert given.answered(lambda: -1.0, lambda told: told) == -1.0
+    assert clock.now() == 19.5
