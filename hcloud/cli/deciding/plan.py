@@ -27,7 +27,7 @@ from hcloud.cli.flags import (
 from hcloud.cli.groups import CloudFlags, PagePrinted, Verb
 from hcloud.cli.main import session
 from hcloud.cli.options import draw, first_use_told
-from hcloud.errors import DeniedByGuardError, UsageError
+from hcloud.errors import CredentialsError, DeniedByGuardError, UsageError
 from hcloud.usecases.asked import provider_named, refuse_beside_bill, refuse_unsimulated
 from hcloud.usecases.harvesting.asked import HarvestAsked
 from hcloud.usecases.interruptible import interruptible
@@ -193,9 +193,13 @@ def _planned(
     from hcloud.usecases.deciding.live_plan import plan_live
     from hcloud.usecases.live.ground import CloudSelection, opened
 
-    with opened(loaded, CloudSelection(cloud, state), at, told[1]) as here:
-        planned = plan_live(here, at, told[0], idle)
-        return planned.plan, planned.changes, ()
+    try:
+        with opened(loaded, CloudSelection(cloud, state), at, told[1]) as here:
+            planned = plan_live(here, at, told[0], idle)
+            return planned.plan, planned.changes, ()
+    except CredentialsError as error:
+        error.hint += f"; a plan at list prices needs no account: --provider {error.call.cloud}"
+        raise
 
 
 def _tell_bill_plan(made: BillPlan, shown: PagePrinted, out: Path | None, terminal: Terminal) -> None:

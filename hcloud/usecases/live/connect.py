@@ -217,6 +217,7 @@ def _fields(name: str, settings: CloudSettings) -> dict[str, object]:
     named = settings.account or next((os.environ[v] for v in variables if os.environ.get(v)), "")
     if not named:
         raise UsageError(
-            f"--cloud {name}: no {facts.account} is configured", hint=f"set {variables[0]} in the environment"
+            f"--cloud {name}: no {facts.account} is configured",
+            hint=f"set {variables[0]} in the environment; a plan at list prices needs no account: --provider {name}",
         )
     return {**found, facts.account: named}

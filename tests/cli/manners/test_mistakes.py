@@ -448,10 +448,12 @@ def test_missing_credentials_say_whose_and_how_to_get_new_ones(told: Told, monke
     assert code == 1
     assert "aws us-east-1 GetCallerIdentity: Unable to locate credentials" in said
     assert "aws sso login" in said
+    assert "needs no account: --provider aws" in told("plan trace.csv --cloud aws")[2]
     code, _, said = told("status --cloud gcp")
     assert code == 64
     assert "no project is configured" in said
     assert "set GOOGLE_CLOUD_PROJECT" in said
+    assert "needs no account: --provider gcp" in said
 
 
 def test_an_old_price_is_named_with_the_age_that_is_allowed(told: Told) -> None:
