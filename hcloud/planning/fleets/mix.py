@@ -16,7 +16,7 @@ from hcloud.planning.fleets.fleet import Holding, cover
 from hcloud.planning.fleets.floor import as_sold, counted_dearer
 from hcloud.planning.forecasting.forecast import Forecast
 from hcloud.planning.reserving.program import Loads, ProgramColumn, loads_of, solve
-from hcloud.units import HOURS_PER_YEAR
+from hcloud.units import HOURS_PER_YEAR, SECONDS_PER_HOUR
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 FIRST_MOVE = 8
 HOURS_PER_QUARTER = HOURS_PER_YEAR // 4
 MOST_LOADS = 4000  # ours: the bound over several purchase dates stays a matter of seconds
-MOST_LOADS_AT_ONCE = 10_000  # ours: and so does the one over a single date
+MOST_LOADS_AT_ONCE = 10_000  # ours: and so does the one over a single date, in steps of an hour or more
 SOLVED_WHOLE = 3000  # ours: up to this many whole counts (types x distinct loads) HiGHS answers in half a minute,
 SOLVED_MACHINES = 128  # ours: where so many machines serve the peak; of more, one more or less is hardly worth a proof
 LEAST_USED = 1e-6  # instances: less is the solver's rounding
@@ -94,7 +94,8 @@ def lower_bound(candidates: Sequence[Candidate], forecast: Forecast) -> Bound:
     offers = [(i, o) for i, c in enumerate(candidates) for o in best_by_term(c.commitments)]
     once = all(o.term_hours >= horizon for _, o in offers)
     epochs = 1 if once else max(horizon // HOURS_PER_QUARTER, 1)
-    loads = loads_of(forecast, epochs, MOST_LOADS_AT_ONCE if once else MOST_LOADS)
+    is_hourly = forecast.step_seconds >= SECONDS_PER_HOUR
+    loads = loads_of(forecast, epochs, MOST_LOADS_AT_ONCE if once and is_hourly else MOST_LOADS)
     if once and len(candidates) == 1 and loads.idle is None:
         return _of_one_type(candidates[0], [float(o.term_cost) for _, o in offers], loads)
     bought = [_purchase(candidates[i], o, loads, start, horizon) for i, o in offers for start in range(epochs)]

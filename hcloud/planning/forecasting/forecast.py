@@ -20,7 +20,7 @@ from hcloud.units import HOURS_PER_MONTH, HOURS_PER_YEAR, SECONDS_PER_HOUR
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hcloud.model.workload import Demand, Floats, Jobs, Window
+    from hcloud.model.workload import Floats, Jobs, Window, Workload
 
 DAY = 86_400
 WEEK = 7 * DAY
@@ -112,11 +112,34 @@ class Forecast:
         return np.arange(len(self)) // (HOURS_PER_MONTH * SECONDS_PER_HOUR // self.step_seconds)
 
 
-def choose_step(trace_seconds: float, outlook: Outlook) -> int:
-    """The planning step in seconds: what the settings say, else an hour, or 5 minutes for a trace under a day."""
+def choose_step(workload: Workload, window: Window, outlook: Outlook) -> int:
+    """The planning step in seconds: what the settings say, else an hour; or 5 minutes for a trace under a day, and
+    where means of an hour hide much of how use varies. UsageError as of :func:`demand_within`."""
     if outlook.step_seconds:
         return outlook.step_seconds
-    return SECONDS_PER_HOUR if trace_seconds >= DAY else FINE_STEP
+    return FINE_STEP if window.seconds < DAY or _is_hidden_by_hours(workload, window) else SECONDS_PER_HOUR
+
+
+def _is_hidden_by_hours(workload: Workload, window: Window) -> bool:
+    """Whether use by how long it lasts, which is what commitments are sized by, differs between means of 5 minutes (of
+    a series: of its own steps, if longer) and of an hour by more than ``MUCH_OF_USE``."""
+    step = FINE_STEP
+    if isinstance(workload, Demand):
+        step = max(step, workload.step_seconds)
+    elif _used_by_shorter(workload, SECONDS_PER_HOUR) < MUCH_OF_USE:
+        return False
+    if SECONDS_PER_HOUR % step or step == SECONDS_PER_HOUR:
+        return False
+    fine, hourly = (np.sort(demand_within(workload, each, window).cores) for each in (step, SECONDS_PER_HOUR))
+    count = min(len(fine), len(hourly) * (SECONDS_PER_HOUR // step))
+    apart = np.abs(fine[-count:] - np.repeat(hourly, SECONDS_PER_HOUR // step)[-count:])
+    return float(apart.sum()) > MUCH_OF_USE * float(fine.sum())
+
+
+def _used_by_shorter(jobs: Jobs, seconds: float) -> float:
+    """The part of what jobs use that those use which are shorter than this."""
+    used = jobs.cores * jobs.duration
+    return float(used[jobs.duration < seconds].sum() / used.sum()) if len(jobs) else 0.0
 
 
 def whole_periods(steps: int, step_seconds: int) -> int:
@@ -214,7 +237,7 @@ def per_year_to_month(per_year: float, months: NDArray[np.int64]) -> Floats:
 
 WORTH_A_WARNING = 1.25  # ours: so many times the machine-hours of steps of five minutes
 FAR_ABOVE = 1.5  # ours: at once so many times the highest mean of a step
-MUCH_OF_USE = 0.1  # ours: what longer jobs use besides, means of steps tell well
+MUCH_OF_USE = 0.1  # ours: a difference, or jobs shorter than a step, that are less of all use than this do not matter
 ROUNDING = 1e-9
 
 
@@ -233,9 +256,9 @@ def far_above_means(jobs: Jobs, demand: Demand) -> float:
     """The most vCPUs in use at one moment of the window, where that is far above the means of its steps, as jobs are
     shorter than these; 0 where it is not."""
     assert demand.window is not None
-    used, begins, ends = jobs.cores * jobs.duration, jobs.begins, jobs.ends
-    if used[jobs.duration < demand.step_seconds].sum() < MUCH_OF_USE * used.sum():
+    if _used_by_shorter(jobs, demand.step_seconds) < MUCH_OF_USE:
         return 0.0
+    begins, ends = jobs.begins, jobs.ends
     counts = (begins < demand.window.end) & (ends > demand.window.start)
     most = most_at_once(begins[counts], ends[counts], jobs.cores[counts])
     return most if most >= FAR_ABOVE * demand.cores.max() else 0.0

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hcloud.model.workload import Demand
+from hcloud.units import SECONDS_PER_HOUR
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     Counts = NDArray[np.int64]
     Rows = NDArray[np.intp]
 
-MOMENTS = 2  # ours: moments of every step at which jobs are packed
+MOMENTS = 2  # ours: moments of every step of an hour or more at which jobs are packed; of a shorter one, one
 LEVELS = 64  # ours: the parts of a machine that jobs are rounded up to
 LARGER = 4.0  # ours: machines this many times as large as the jobs need are tried, since more jobs share them,
 WORTH_LARGER = 0.005  # ours: and taken where they save this share of what the jobs take
@@ -117,7 +118,7 @@ def misfit(running: RunningJobs, machines: MachineSizes) -> int | None:
 
 
 def packed(running: RunningJobs, demand: Demand, machines: MachineSizes) -> Packed:
-    """The gaps that whole jobs leave, in the mean over ``MOMENTS`` of each step.
+    """The gaps that whole jobs leave, in the mean over the moments of each step.
 
     Of two ways to pack, both of which can be done, the one that takes less at the moment: every job rounded up to a
     size, sizes that divide each other filling machines without a gap; or first fit, largest job first, into machines
@@ -142,7 +143,7 @@ def _packed(running: RunningJobs, moments: _Moments, machines: MachineSizes) -> 
         less = np.minimum(taken, fitted)
         if size == largest or float(less.sum()) < float(taken.sum()) * (1 - WORTH_LARGER):
             taken, largest = less, size
-    extra = np.maximum(taken - volume, 0.0).reshape(-1, MOMENTS).mean(axis=1)
+    extra = np.maximum(taken - volume, 0.0).reshape(-1, moments.each).mean(axis=1)
     return Packed(extra, largest)
 
 
@@ -169,10 +170,11 @@ def _rounded(wanted: Floats, sizes: Sequence[float]) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Moments:
-    """Moments at equal distances over a demand series: what all jobs have in use at each; of those that cannot be split
-    and run at one at least, by shape or by job, the first moment they run at and the first after it. Where shapes are
-    few, ``running`` counts the jobs of each shape at each moment in their place."""
+    """Moments at equal distances over a demand series, so many of ``each`` step: what all jobs have in use at each; of
+    those that cannot be split and run at one at least, by shape or by job, the first moment they run at and the first
+    after it. Where shapes are few, ``running`` counts the jobs of each shape at each moment in their place."""
 
+    each: int
     apart: float
     start: float
     cores: Floats
@@ -186,7 +188,8 @@ class _Moments:
     @classmethod
     def of(cls, running: RunningJobs, demand: Demand) -> _Moments:
         """The moments of a demand series."""
-        apart, start, count = demand.step_seconds / MOMENTS, demand.start, len(demand) * MOMENTS
+        each = MOMENTS if demand.step_seconds >= SECONDS_PER_HOUR else 1
+        apart, start, count = demand.step_seconds / each, demand.start, len(demand) * each
         first, last = (_reached((at - start) / apart, count) for at in (running.begin, running.end))
         cores, memory = (_in_use(first, last, weight, count) for weight in (running.cores, running.memory))
         shapes = running.shapes()
@@ -196,9 +199,9 @@ class _Moments:
         shape = spanning if shapes.shape is None else shapes.shape[spanning].astype(np.intp)
         cells = len(shapes.cores) * (count + 1)
         if shapes.shape is None or cells > max(shapes.count, _CELLS):
-            return cls(apart, start, cores, memory, shape, first, last, None)
+            return cls(each, apart, start, cores, memory, shape, first, last, None)
         none, counts = np.empty(0, np.int64), _counts(shape, (first, last), (len(shapes.cores), count))
-        return cls(apart, start, cores, memory, none, none, none, counts)
+        return cls(each, apart, start, cores, memory, none, none, none, counts)
 
     def in_use(self, running: RunningJobs, sizes: Floats, *, is_exact: bool) -> Floats:
         """The sum of the sizes, by shape, of the jobs that run at each moment; in the order of the jobs unless sums are

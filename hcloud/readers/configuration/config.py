@@ -154,7 +154,11 @@ class PlanningSection(Section):
     )
     step: Annotated[
         Annotated[int, Field(ge=60, le=86_400), FROM_TEXT, SPAN] | Literal["auto"], AfterValidator(_fits_hours)
-    ] = setting("auto", "demand is averaged over such steps; auto: 1h for a day or more, else 5min [duration]")
+    ] = setting(
+        "auto",
+        "demand is averaged over such steps; auto: 1h, or 5min for a trace under a day and where means of 1h hide more"
+        " than a tenth of how use varies (ours) [duration]",
+    )
     growth_per_year: float = setting(0.0, "0.2: a fifth more demand a year [share]", gt=-1, le=10)
     headroom: float = setting(0.0, "0.1: a tenth more capacity than demand [share]", ge=0, le=10)
     warm_up: Seconds = setting(0, "dropped from the start of the workload [duration]")

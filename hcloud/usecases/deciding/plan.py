@@ -264,7 +264,7 @@ def planned_demand(workload: Jobs | Demand, settings: PlanSettings) -> Demand:
     """Demand by planning step within the window that counts; where a term ends inside the horizon the steps are hours
     at least. The steps of a series are its own where they are longer and fill the horizon."""
     window = window_of(workload)
-    step = choose_step(window.seconds, settings.outlook)
+    step = choose_step(workload, window, settings.outlook)
     terms = [t for m in settings.markets for t in m.terms]
     if settings.outlook.horizon_hours > min(terms, default=1) * HOURS_PER_YEAR:
         step = max(step, SECONDS_PER_HOUR)

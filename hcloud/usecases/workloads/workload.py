@@ -101,7 +101,7 @@ def summarise(workload: Workload, step_seconds: int | None = None) -> Summary:
         kinds={kind.name.lower(): int(np.count_nonzero(workload.kind == kind)) for kind in JobKind},
         span_seconds=last - first,
         mean_duration_seconds=float(workload.duration.mean()),
-        counted=demand_within(workload, choose_step(window.seconds, Outlook()), window),
+        counted=demand_within(workload, choose_step(workload, window, Outlook()), window),
         window=window,
         peak_at_once=peak_cores(workload),
         core_hours=float((workload.cores * workload.duration).sum()) / SECONDS_PER_HOUR,
@@ -114,7 +114,7 @@ def summarise(workload: Workload, step_seconds: int | None = None) -> Summary:
 def _series_summary(series: Demand, window: Window, step_seconds: int | None) -> Summary:
     span = len(series) * series.step_seconds
     fit = series.step_seconds if len(series) <= _MOST_STEPS else fitting_step(span)
-    planned = max(choose_step(window.seconds, Outlook()), series.step_seconds)
+    planned = max(choose_step(series, window, Outlook()), series.step_seconds)
     return Summary(
         provenance=series.provenance,
         entries=len(series),

@@ -9,6 +9,8 @@ import pytest
 from builders import demand
 
 from hcloud.errors import InputError
+from hcloud.model.workload import Window, WindowRule
+from hcloud.planning.forecasting.demand import in_steps
 from hcloud.planning.forecasting.forecast import choose_step, repeated_rows, repeating, stretch, whole_periods
 from hcloud.planning.settings import Outlook, fitting_vcpus
 
@@ -44,10 +46,29 @@ def test_no_demand_is_an_error(cores: list[float]) -> None:
         stretch(demand(cores), Outlook())
 
 
+def chosen(seconds: float, outlook: Outlook) -> int:
+    return choose_step(demand([1.0] * 24), Window(0.0, seconds, 0.0, seconds, WindowRule.WHOLE), outlook)
+
+
 def test_step_follows_the_trace() -> None:
-    assert choose_step(86_400, Outlook()) == 3600
-    assert choose_step(7200, Outlook()) == 300
-    assert choose_step(7200, Outlook(step_seconds=60)) == 60
+    assert chosen(86_400, Outlook()) == 3600
+    assert chosen(7200, Outlook()) == 300
+    assert chosen(7200, Outlook(step_seconds=60)) == 60
+
+
+@pytest.mark.parametrize(
+    ("high", "low", "step"), [(5, 5, 3600), (6, 4, 300), (5.4, 4.6, 3600), (120, 0, 300), (0, 0, 3600)]
+)
+def test_use_that_varies_within_hours_is_planned_in_finer_steps(high: float, low: float, step: int) -> None:
+    """Means of an hour are steady, and a commitment for them would be idle for much of each hour."""
+    series = demand([high, low] * 6 * 48, 300)
+    window = Window(0.0, 48 * 3600.0, 0.0, 48 * 3600.0, WindowRule.WHOLE)
+    assert choose_step(series, window, Outlook()) == step
+    assert choose_step(series, window, Outlook(step_seconds=3600)) == 3600
+    quarters = in_steps(series, 900)
+    assert choose_step(quarters, window, Outlook()) == (300 if high == 120 else 3600), "three of them differ little"
+    for own in (1200, 3600):
+        assert choose_step(in_steps(series, own), window, Outlook()) == 3600
 
 
 @pytest.mark.parametrize(
@@ -81,7 +102,7 @@ def test_a_warm_up_as_long_as_the_trace_leaves_nothing() -> None:
 
 
 def test_a_trace_of_exactly_a_day_is_planned_by_the_hour() -> None:
-    assert (choose_step(86_400, Outlook()), choose_step(86_399, Outlook())) == (3600, 300)
+    assert (chosen(86_400, Outlook()), chosen(86_399, Outlook())) == (3600, 300)
 
 
 def test_demand_that_shrinks_keeps_its_first_month() -> None:

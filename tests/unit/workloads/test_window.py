@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hcloud.errors import UsageError
 from hcloud.model.workload import Demand, Jobs, Provenance, WindowRule
 from hcloud.planning.forecasting.demand import demand_of
-from hcloud.planning.forecasting.forecast import counted_too_often, far_above_means, stretch
+from hcloud.planning.forecasting.forecast import choose_step, counted_too_often, far_above_means, stretch
 from hcloud.planning.forecasting.outliers import outlier
 from hcloud.planning.forecasting.window import RAN_IN, AskedWindow, demand_within, restricted, window_of
 from hcloud.planning.settings import Market, Outlook, PlanSettings
@@ -224,6 +224,12 @@ def test_jobs_shorter_than_a_step_are_told_where_few_machines_run(minutes: int, 
     assert counted_too_often(jobs, demand, 4.0) == pytest.approx(times, rel=0.05)
     assert counted_too_often(jobs, demand_within(jobs, 300, window_of(jobs)), 4.0) == 0.0
     assert counted_too_often(jobs, replace(demand, cores=demand.cores + 400.0), 4.0) == 0.0, "many machines run"
+
+
+@pytest.mark.parametrize(("minutes", "step"), [(3, 300), (30, 300), (60, 3600), (600, 3600)])
+def test_jobs_shorter_than_an_hour_that_begin_together_are_planned_in_finer_steps(minutes: float, step: int) -> None:
+    jobs = jobs_of([(h * HOUR, minutes * 60.0, 4.0) for h in range(0, 480, 10)])
+    assert choose_step(jobs, window_of(jobs), Outlook()) == step
 
 
 def test_jobs_of_which_far_more_run_at_once_than_on_average_are_told() -> None:
