@@ -15,7 +15,7 @@ from hcloud.errors import InputError
 from hcloud.model.bill import Bill
 from hcloud.model.catalog import Provider
 from hcloud.readers.bills.adding import BillSums
-from hcloud.readers.bills.cells import Cells, cells_of
+from hcloud.readers.bills.cells import Cells, cells_of, hours_of
 from hcloud.readers.bills.files import Delivery, check_known, delivery, is_bill
 from hcloud.readers.bills.lines import BillFormat, PlaceError, Texts
 from hcloud.readers.bills.options import CURRENCY, BillOptions
@@ -70,7 +70,8 @@ def _opened(found: Delivery) -> list[BillFile]:
     """The files, each once; of several exports that which says most first."""
     files = list[BillFile]()
     for source in found.files:
-        file = opened(source, *check_known(source), told_apart=len(found.files) > 1)
+        form, label = check_known(source)
+        file = opened(source, form, label, told_apart=len(found.files) > 1 or form.is_appended)
         if not _is_twice(file, files, found):
             files.append(file)
     return sorted(files, key=lambda file: rank(file.label))
@@ -85,8 +86,8 @@ def _every_line(files: list[BillFile]) -> SeenLines:
     seen = SeenLines(0, priced=_are_priced(files))
     for file in files:
         for batch in batches(file):
-            hours = np.zeros(batch.num_rows, np.int64)
-            seen.take(file.name, batch, hours, hours)
+            start = hours_of(batch, "start")
+            seen.take(file.name, batch, start, start)
     return seen
 
 
@@ -159,7 +160,7 @@ class _BillRead:
             there, others = self.days.read_elsewhere(file.label, file.form, cells)
             self._leave_out(file, batch, there, f"lines of {file.label} of accounts and days that {others} has too")
         if self.shared is not None:
-            twice = self.shared.in_an_earlier_file(file.name, batch) & ~there
+            twice = self.shared.in_an_earlier_file(file.name, batch, cells.start) & ~there
             self._leave_out(file, batch, twice, "lines that another file has too, counted once")
             there |= twice
         if not there.any():

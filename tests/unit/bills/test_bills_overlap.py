@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from collections.abc import Iterable
 from decimal import Decimal
 from pathlib import Path
 
@@ -90,6 +91,50 @@ def test_files_of_google_by_sku_are_others_without_its_id_too(tmp_path: Path) ->
         rows = [f"Compute Engine,{sku},2026-10-01 {hour:02}:00:00 UTC,p,vm,0.1,4\n" for hour in range(24)]
         (tmp_path / f"{part}.csv").write_text(head + "".join(rows))
     assert round(read_bill(tmp_path).total, 6) == Decimal("4.8")
+
+
+def standard(days: Iterable[int], machines: range, suffix: str) -> str:
+    """Google's standard export, that names no machine: of each a line for vCPUs and one for memory an hour."""
+    at = [(f"2026-10-{day:02} {hour:02}:00:00 UTC", n) for day in days for hour in range(24) for n in machines]
+    skus = [f"N2 Instance {part} running in Americas" for part in ("Core", "Ram")]
+    if suffix == "csv":
+        head = "service.description,sku.description,usage_start_time,project.id,cost,usage.amount_in_pricing_units,"
+        rows = [f"Compute Engine,{sku},{time},p,0.1,4,app={n}\n" for time, n in at for sku in skus]
+        return head + "labels\n" + "".join(rows)
+    return "".join(
+        f'{{"service": {{"description": "Compute Engine"}}, "sku": {{"description": "{sku}"}}, "usage_start_time": '
+        f'"{time}", "project": {{"id": "p"}}, "cost": 0.1, "usage": {{"amount_in_pricing_units": 4}}, '
+        f'"labels": [{{"key": "app", "value": "{n}"}}]}}\n'
+        for time, n in at
+        for sku in skus
+    )
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl"])
+@pytest.mark.parametrize(
+    ("parts", "cost"),
+    [
+        pytest.param([(range(1, 4), range(2)), (range(3, 6), range(2))], 48, id="days of both count once"),
+        pytest.param([(range(1, 4), range(2)), (range(2, 3), range(2))], 28.8, id="a day exported again"),
+        pytest.param([(range(1, 5), range(2)), (range(2, 5), range(2))], 38.4, id="most days of both"),
+        pytest.param([(range(1, 4), range(1)), (range(1, 4), range(1, 2))], 28.8, id="shards that labels tell apart"),
+    ],
+)
+def test_lines_of_google_without_a_machine_count_once(
+    tmp_path: Path, parts: list[tuple[range, range]], cost: float, suffix: str
+) -> None:
+    """They were counted twice, and most days of both were refused as a month that was delivered twice."""
+    for name, (days, machines) in zip("ab", parts, strict=True):
+        (tmp_path / f"{name}.{suffix}").write_text(standard(days, machines, suffix))
+    assert round(float(read_bill(tmp_path).total), 6) == cost
+
+
+def test_a_day_that_stands_twice_in_one_table_of_google_is_refused(tmp_path: Path) -> None:
+    table = tmp_path / "bill.jsonl"
+    table.write_text(standard([1, 2, 3, 2], range(2), "jsonl"))
+    with pytest.raises(InputError, match=r"all 96 lines of 2026-10-02 are there twice") as caught:
+        read_bill(table)
+    assert "take one of the two out" in caught.value.hint
 
 
 def test_the_export_that_says_most_is_read_first() -> None:

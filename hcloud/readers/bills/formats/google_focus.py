@@ -84,6 +84,8 @@ GOOGLE_FOCUS = replace(
         "subaccountid",
         "consumedquantity",
         "xsubscriptioninstanceid",
+        "xexporttime",
+        "tags",
     ),
     paths={},
 )
