@@ -564,6 +564,20 @@ def test_an_export_without_invoices_tells_by_its_days_whether_its_month_is_over(
     )
 
 
+def test_fees_that_begin_together_and_end_apart_have_their_own_part_of_the_bill(tmp_path: Path) -> None:
+    """That of ten days which are over was scaled as that of the month: 72.85 was paid."""
+    ends = {"2026-10-31 23:59:59": "89.28", "2026-10-10 23:59:59": "28.80"}
+    no_upfront = {**RESERVED, "pricing_purchase_option": "No Upfront"}
+    fees = [
+        of_report("RIFee", "HeavyUsage:m5.large", fee, **no_upfront, line_item_usage_end_date=end)
+        for end, fee in ends.items()
+    ]
+    last = {"line_item_usage_start_date": "2026-10-20 02:00:00", "line_item_usage_end_date": "2026-10-20 03:00:00"}
+    used = of_report("DiscountedUsage", **RESERVED, reservation_effective_cost="0.06", **last)
+    (held,) = read_bill(written([*fees, used], tmp_path / "report.csv")).commitments
+    assert held.paid == Decimal("55.08") + Decimal("28.80")
+
+
 def of_savings_plan() -> list[Row]:
     plan = {"savings_plan_savings_plan_a_r_n": f"{PLAN}a", "savings_plan_offering_type": "ComputeSavingsPlans"}
     cover = {"savings_plan_savings_plan_effective_cost": "0.07", "pricing_public_on_demand_cost": "0.096"}
