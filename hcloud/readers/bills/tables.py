@@ -21,7 +21,7 @@ from hcloud.errors import InputError, Problem
 from hcloud.model.json_text import parsed
 from hcloud.readers.bills.formats.spelling import spelled
 from hcloud.readers.bills.lines import NET, BillFormat, PlaceError, plain
-from hcloud.readers.bills.money import AmountError, numbers_of
+from hcloud.readers.bills.money import AmountError, numbers_of, with_points
 from hcloud.readers.bills.stored import column_at, is_text
 from hcloud.readers.bills.twice import IDENTITY, identity_of
 from hcloud.readers.workloads.findings import shown
@@ -248,7 +248,7 @@ def _numbers(column: pa.Array, role: str) -> NDArray[np.float64]:
 
 
 def _delimited(file: BillFile) -> Iterator[pa.RecordBatch]:
-    amounts = {*file.form.money, *file.form.numbers, *(role for role in file.names if role.startswith("quantity"))}
+    amounts = _amounts(file)
     types: dict[str, pa.DataType] = {}
     for role, name in file.names.items():
         plain_text = role in amounts or role == "resource" or role.startswith(IDENTITY)
@@ -320,7 +320,14 @@ def _broken(file: BillFile, said: str, rows: int, allowed: str) -> InputError:
 
 
 def _by_role(file: BillFile, batch: pa.RecordBatch) -> pa.RecordBatch:
-    return pa.record_batch([batch.column(name) for name in file.names.values()], list(file.names))
+    amounts = _amounts(file) if file.delimiter == ";" else ()
+    columns = ((role in amounts, batch.column(name)) for role, name in file.names.items())
+    return pa.record_batch([with_points(c) if is_amount else c for is_amount, c in columns], list(file.names))
+
+
+def _amounts(file: BillFile) -> set[str]:
+    """The roles of columns that hold numbers."""
+    return {*file.form.money, *file.form.numbers, *(role for role in file.names if role.startswith("quantity"))}
 
 
 def _parquet(file: BillFile) -> Iterator[pa.RecordBatch]:

@@ -421,6 +421,21 @@ def test_google_in_focus_counts_vcpus_and_memory(tmp_path: Path) -> None:
     assert used.cost == Decimal("0.15")
 
 
+def test_a_spreadsheet_may_have_saved_a_bill_with_commas_in_its_amounts(tmp_path: Path) -> None:
+    """The first amount was refused, without a way out."""
+    path, amounts = (
+        tmp_path / "saved.csv",
+        ("quantity", "costInBillingCurrency", "PayGPrice", "paygCostInBillingCurrency"),
+    )
+    with (CASES / "azure_mca_actual.csv").open() as file, path.open("w", newline="", encoding="utf-8-sig") as saved:
+        rows = list(csv.DictReader(file))
+        (table := csv.DictWriter(saved, rows[0], delimiter=";")).writeheader()
+        table.writerows({k: v.replace(".", ",") if k in amounts else v for k, v in row.items()} for row in rows)
+    whole, found = read_bill(CASES / "azure_mca_actual.csv"), read_bill(path)
+    assert (found.lines, found.commitments) == (whole.lines, whole.commitments)
+    assert [used.list_cost for used in found.usage] == [used.list_cost for used in whole.usage]
+
+
 def test_focus_of_google_says_the_same_as_its_detailed_export(tmp_path: Path) -> None:
     """Its export has no categories of services and no columns of commitments: it was refused."""
     rows = []
