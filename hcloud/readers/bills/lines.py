@@ -91,7 +91,7 @@ class BillFormat:
     of a day, ``maps`` the keys that are read of columns that hold several values, and ``nested`` columns that
     ``expand`` makes lines of, or with ``numbers`` amounts. A line without an end is of ``span`` hours. ``paths`` says
     where a role stands in files of a JSON object a line, ``period`` from when on the invoice of a line is. A
-    table ``is_appended`` to by queries of its user, who may do it twice.
+    table that ``is_appended`` to never changes a line, and its user may have done it twice.
     """
 
     name: str

@@ -39,7 +39,7 @@ def read_bill(path: Path, options: BillOptions | None = None, progress: Progress
         files = _opened(found)
     except InputError as error:
         raise _as_of_folder(error, path, found) from error
-    seen = SeenLines(sum(file.source.size for file in files), priced=_are_priced(files))
+    seen = SeenLines(sum(file.source.size for file in files), [file.form for file in files])
     read = _BillRead(rates).of(files, seen, progress)
     if [file for file in files if file.drop_zero_costs(files)]:
         read = _BillRead(rates).of(files, None, progress)
@@ -77,13 +77,9 @@ def _opened(found: Delivery) -> list[BillFile]:
     return sorted(files, key=lambda file: rank(file.label))
 
 
-def _are_priced(files: list[BillFile]) -> bool:
-    return all(any("cost" in name for name in file.form.identity) for file in files)
-
-
 def _every_line(files: list[BillFile]) -> SeenLines:
     """The lines of all files, whatever their hour."""
-    seen = SeenLines(0, priced=_are_priced(files))
+    seen = SeenLines(0, [file.form for file in files])
     for file in files:
         for batch in batches(file):
             start = hours_of(batch, "start")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -53,10 +53,12 @@ def identity_of(form: BillFormat, by_plain: Mapping[str, Sequence[str]]) -> dict
 
 class SeenLines:
     """The lines of each file, by their hashes; of a large bill those of every eighth hour. ``priced`` says whether
-    lines of other costs are other lines."""
+    lines of other costs are other lines, ``appended`` whether a line never changes (but another corrects it)."""
 
-    def __init__(self, size: int, *, priced: bool) -> None:
-        self.sampled, self.priced = size > _ALL_BELOW, priced
+    def __init__(self, size: int, forms: Collection[BillFormat]) -> None:
+        self.sampled = size > _ALL_BELOW
+        self.priced = all(any("cost" in name for name in form.identity) for form in forms)
+        self.appended = all(form.is_appended for form in forms)
         self.files: dict[str, list[Hashes]] = {}
 
     def take(self, file: str, batch: pa.RecordBatch, start: Whole, span: Whole) -> None:
@@ -83,15 +85,15 @@ class SeenLines:
                     raise InputError(
                         f"{name}: {len(common):,} of its lines are in {other} too: a month that was delivered twice, "
                         "or actual and amortised costs of one",
-                        hint="keep one of the two, or name its folder",
+                        hint="keep one of the two, the newer, or take the days of both out of the other",
                     )
                 if len(same):
                     found.append(SharedPair(other, name, same))
         return found
 
     def _same(self, common: Hashes, lines: _HowOften, other: _HowOften, *, told_apart: bool) -> Hashes | None:
-        """Which lines of both files are the same lines; None where most of one are in the other, and cannot be told
-        from the others of their hours."""
+        """Which lines of both files are the same lines; None where most of one are in the other and cannot be told
+        from others, or hours have other lines in each: two states of them."""
         alike = lines.count(common) == other.count(common)
         sure = told_apart or lines.surely_has(common, other)
         span = 1 if sure else _DAY
@@ -103,9 +105,10 @@ class SeenLines:
             same = (count > span) & (count == most) & (np.bincount(of, alike, len(spans)) == count)
         same &= self.priced and count[same].sum() >= _FEW
         kept = same[of] | (sure & (common & _NAMED == _NAMED))
-        unsure = not kept.all() or (count < least)[same].any()
+        changed = bool((count < least)[same].any()) and not self.appended
         is_most = len(common) > _SAME * min(len(lines.hashes), len(other.hashes))
-        return None if is_most and unsure and (sure or alike.mean() > _UNIQUE) else common[kept]
+        is_part = is_most and not kept.all() and (sure or alike.mean() > _UNIQUE)
+        return None if is_part or changed else common[kept]
 
 
 @dataclass(frozen=True, slots=True)

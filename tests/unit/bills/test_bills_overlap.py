@@ -195,6 +195,16 @@ def test_lines_that_two_files_share_count_once(
     assert said == {"lines that another file has too, counted once ($4.80 left out)": 48}
 
 
+def test_days_of_both_files_that_were_stated_anew_are_refused(tmp_path: Path) -> None:
+    """A line with another cost counted beside what it replaces: 25 hours of a machine ran that day."""
+    (tmp_path / "a.csv").write_text(cur(range(1, 5), machines=3))
+    later = cur(range(4, 8), machines=3)
+    (tmp_path / "b.csv").write_text(later.replace("i-1,2024-10-04T05:00:00Z,1,0.1", "i-1,2024-10-04T05:00:00Z,1,0.2"))
+    with pytest.raises(InputError, match=r"71 of its lines are in .* too: a month that was delivered twice") as caught:
+        read_bill(tmp_path)
+    assert caught.value.hint == "keep one of the two, the newer, or take the days of both out of the other"
+
+
 def test_a_file_that_is_whole_in_another_counts_once(tmp_path: Path) -> None:
     lines = cur(range(1, 4), machines=3).replace(",i-0,", ",,")  # a third of them as taxes are, without a resource
     (tmp_path / "a.csv").write_text("".join(lines.splitlines(keepends=True)[:100]))
