@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from itertools import starmap
 
+from hcloud.catalog.book import PriceBook
 from hcloud.catalog.flexibility import ratios
 from hcloud.catalog.shapes import family_of
 from hcloud.model.catalog import Provider, special_in
@@ -134,12 +135,13 @@ def _ratios(seller: Provider | None, name: str, types: Types) -> tuple[Decimal, 
 @dataclass(frozen=True, slots=True)
 class AccountHoldings:
     """What a cloud says is held, asked for in a ``scope`` (None: no cloud was asked); the ids of ``others`` were bought
-    for other kinds of machines. ``types`` has the sizes of machines."""
+    for other kinds of machines. ``types`` has the sizes of machines, ``book`` their prices."""
 
     held: Sequence[Commitment] = ()
     scope: Scope | None = None
     others: Collection[str] = ()
     types: Types = field(default_factory=dict)
+    book: PriceBook | None = None
 
 
 def still_to_buy(plan: Plan, account: AccountHoldings, at: datetime) -> tuple[CommitmentNeed, ...]:
@@ -255,20 +257,6 @@ def _with_apart(need: CommitmentNeed, lots: Sequence[_Lot], each: Amounts) -> Co
         return need
     _take(lots, there, Decimal(1))
     return replace(need, apart=tuple(amount - part for amount, part in zip(whole, there, strict=True)))
-
-
-def said_of_parts(needs: Iterable[CommitmentNeed]) -> Iterator[str]:
-    """What is planned and left to on demand, as other sizes hold the rest of a machine, and what is bought in whole
-    machines though a part of these is held."""
-    for need in needs:
-        if need.apart:
-            vcpus, gib = (plain(round(amount, 2)) for amount in need.apart)
-            yield (
-                f"{need.wanted.address}: of what is bought only {vcpus} vCPUs and {gib} GiB are missing, the rest is "
-                "held in machines of other ratios: the cloud's console sells vCPUs and GiB apart, within limits"
-            )
-        if need.wanted.dollars_per_hour is None and (part := round(need.rented, 2)):
-            yield f"{need.wanted.address}: {part} of a machine stays on demand: other sizes cover the rest"
 
 
 def said_of_sizes(needs: Iterable[CommitmentNeed], account: AccountHoldings, at: datetime) -> Iterator[str]:

@@ -7,10 +7,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 
+from hcloud.catalog.book import PriceBook
+from hcloud.catalog.cover.google import unit_prices
+from hcloud.model.catalog import Provider
 from hcloud.model.holdings.purchase import CommitmentNeed, PurchaseItem
 from hcloud.model.plans.plan import Plan
 from hcloud.planning.purchases.purchase import is_over
-from hcloud.units import cents, exact_money, format_money
+from hcloud.units import cents, exact_money, format_money, plain
 
 NOTHING = Decimal(0)
 
@@ -92,3 +95,32 @@ def sentences(found: Reconciled) -> Iterator[str]:
 
 def _signed(amount: Decimal) -> str:
     return f"{'+' if amount > 0 else '-'} {exact_money(abs(amount))}"
+
+
+def said_of_parts(needs: Iterable[CommitmentNeed], book: PriceBook | None = None) -> Iterator[str]:
+    """What is planned and left to on demand, as other sizes hold the rest of a machine, and what is bought in whole
+    machines though a part of these is held."""
+    for need in needs:
+        if need.apart:
+            vcpus, gib = (plain(round(amount, 2)) for amount in need.apart)
+            worth = _rest_of(need, book)
+            dollars = f" ({format_money(worth)} of {format_money(need.expected)} over its term)" if worth else ""
+            yield (
+                f"{need.wanted.address}: of what is bought only {vcpus} vCPUs and {gib} GiB are missing, the rest"
+                f"{dollars} is held in machines of other ratios: the cloud's console sells vCPUs and GiB apart, "
+                "within limits"
+            )
+        if need.wanted.dollars_per_hour is None and (part := round(need.rented, 2)):
+            yield f"{need.wanted.address}: {part} of a machine stays on demand: other sizes cover the rest"
+
+
+def _rest_of(need: CommitmentNeed, book: PriceBook | None) -> Decimal | None:
+    """Dollars over the term of what is bought in whole machines beside the vCPUs and GiB that are missing (Google);
+    None where prices do not come apart."""
+    wanted = need.wanted
+    machine = book.types.get((Provider.GCP, wanted.instance_type)) if book else None
+    prices = unit_prices(book, machine.family, wanted.region) if book and machine else None
+    if machine is None or prices is None or prices.ratio is not None:
+        return None
+    whole = prices.of(machine.vcpus, machine.memory_gib) * need.missing
+    return need.expected * (1 - prices.of(*need.apart) / whole)

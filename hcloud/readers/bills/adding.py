@@ -19,7 +19,8 @@ Whole = NDArray[np.int64]
 Target = tuple[UsageKind, Stream, PurchaseOption | None]
 _LONGEST = 24 * 366 * 12
 """Hours from a bill's first to its last line: twelve years."""
-_DAY = 24
+_DAY, _LENGTH = 24, 20
+"""Hours, and the bits of how many hours a line is of."""
 NEVER = 1 << 40
 """No hour: later than all."""
 _NEARLY = 1e-6
@@ -147,7 +148,7 @@ class BillSums:
             return self._id(form, sort[:-1], row, check)
         if line.usage is not None:
             target = self.targets.setdefault((line.usage, line.stream, line.option), len(self.targets))
-        self.totals.append(LineTotal(texts, line, target, day=int(day[0]) if day and line.usage else NEVER))
+        self.totals.append(LineTotal(texts, line, target, day=int(day[0]) >> _LENGTH if day and line.usage else NEVER))
         self.sorts[sort] = len(self.totals) - 1
         return self.sorts[sort]
 
@@ -208,12 +209,13 @@ class BillSums:
 
 def _apart_by_day(cells: Cells) -> Cells:
     """The same with lines of more than a day (each fee of a month), and those before the month that is billed, as sorts
-    of their own: the hour at which each begins, or its day, is one more text."""
+    of their own: the hour at which each begins and its length, or its day, is one more text."""
     long, sorts = cells.span > _DAY, len(cells.sorts)
     apart = (cells.start >= 0) & (cells.start < cells.since) | long
     if not apart.any():
         return cells
-    keys = cells.codes + apart * sorts * (cells.start - cells.start % _DAY * ~long + 1)
+    begin = cells.start - cells.start % _DAY * ~long
+    keys = cells.codes + apart * sorts * ((begin << _LENGTH) + cells.span * long + 1)
     kept, first, codes = np.unique(keys, return_index=True, return_inverse=True)
     named = [(*cells.sorts[key % sorts], *([str(key // sorts - 1)] * (key >= sorts))) for key in kept.tolist()]
     return replace(cells, codes=codes, sorts=named, first=first)

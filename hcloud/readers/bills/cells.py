@@ -58,8 +58,8 @@ def cells_of(form: BillFormat, batch: pa.RecordBatch) -> Cells:
     texts = {role: _encoded(batch.column(role)) for role in form.texts if role in there}
     texts |= {role: _reduced(texts[role], keys) for role, keys in form.maps.items() if role in texts}
     codes, first = _combined(texts, rows)
-    start = _hours(batch, "start", rows)
-    end = _hours(batch, "end", rows, up=True)
+    start = hours_of(batch, "start")
+    end = hours_of(batch, "end", up=True)
     span = np.where((end > start) & (start >= 0), end - start, form.span)
     counted = batch.column("counted").to_numpy(zero_copy_only=False) if "counted" in there else None
     quantity, money = _quantity(batch, rows), _money(form, batch)
@@ -73,7 +73,7 @@ def cells_of(form: BillFormat, batch: pa.RecordBatch) -> Cells:
 
 def _since(batch: pa.RecordBatch, rows: int) -> int:
     try:
-        return int(_hours(batch, "period", rows).min()) if rows else -1
+        return int(hours_of(batch, "period").min()) if rows else -1
     except PlaceError:  # no time, or none that is known: nothing is left out for it
         return -1
 
@@ -149,10 +149,10 @@ def _sorts(form: BillFormat, texts: Mapping[str, pa.DictionaryArray], first: Who
     return list(zip(*columns, strict=True))
 
 
-def _hours(batch: pa.RecordBatch, role: str, rows: int, *, up: bool = False) -> Whole:
+def hours_of(batch: pa.RecordBatch, role: str, *, up: bool = False) -> Whole:
     """The hour since 1970 of each row's time, a begun one counted whole with ``up``; -1 where there is none."""
     if role not in batch.schema.names:
-        return np.full(rows, NO_HOUR)
+        return np.full(batch.num_rows, NO_HOUR)
     column = batch.column(role)
     kind = column.type
     if pa.types.is_timestamp(kind) or pa.types.is_date(kind):

@@ -90,7 +90,8 @@ class BillFormat:
     ``identity`` are the columns that tell a line from all others, ``resource`` names the machine of a line that may be
     of a day, ``maps`` the keys that are read of columns that hold several values, and ``nested`` columns that
     ``expand`` makes lines of, or with ``numbers`` amounts. A line without an end is of ``span`` hours. ``paths`` says
-    where a role stands in files of a JSON object a line, ``period`` from when on the invoice of a line is.
+    where a role stands in files of a JSON object a line, ``period`` from when on the invoice of a line is. A
+    table that ``is_appended`` to never changes a line, and its user may have done it twice.
     """
 
     name: str
@@ -113,6 +114,7 @@ class BillFormat:
     paths: Mapping[str, str] = field(default_factory=dict)
     period: tuple[str, ...] = ()
     without: frozenset[str] = frozenset()
+    is_appended: bool = False
 
 
 def plain(name: str) -> str:

@@ -107,6 +107,12 @@ class Amounts:
         return cls([(32, high), (0, low)], _FLOAT_SCALE)
 
 
+def with_points(column: pa.Array) -> pa.Array:
+    """Amounts with decimal points, where they have commas, as a spreadsheet saves them beside semicolons."""
+    has_points = pc.any(pc.match_substring(column, ".")).as_py()
+    return column if has_points else pc.replace_substring(column, ",", ".")
+
+
 def product(price: pa.Array, quantity: pa.Array) -> pa.Array:
     """What so much costs at a price, in decimals; none where one of them is empty or no number."""
     parts = []

@@ -70,8 +70,14 @@ def listed_use(used: Sequence[LineTotal], paid: Decimal, on_demand_hours: float,
             return ListedUse(None, None)
         more = alone * Decimal(sum(t.covered for t in unlisted)) / Decimal(on_demand_hours)
         at_list += more.quantize(_CENTS_OF_MILLIONTHS)
-    told_apart = not any(t.line.stream is Stream.COVERED for t in used) and all(
-        "list" in t.money or t in unlisted for t in covered
-    )
+    told_apart = all("list" in t.money or t in unlisted for t in covered)
     rest = priced.of((t for t in used if t.line.kind is not LineKind.COVERED), "list")
-    return ListedUse(rest + at_list, at_list if told_apart else None)
+    return ListedUse(rest + at_list, at_list + _taken_off(used, rest, priced) if told_apart else None)
+
+
+def _taken_off(used: Sequence[LineTotal], listed: Decimal, priced: PricedLines) -> Decimal:
+    """The list cost of what commitments cover of use that is billed in full, by what is taken off it: vCPUs alone may
+    be covered, or memory."""
+    off = priced.of((t for t in used if t.line.stream is Stream.COVERED), "cost")
+    full = priced.of((t for t in used if t.line.kind is LineKind.ON_DEMAND), "cost")
+    return min(-off * listed / full, listed).quantize(_CENTS_OF_MILLIONTHS) if off and full > 0 else Decimal(0)

@@ -15,7 +15,7 @@ from hcloud.errors import InputError
 from hcloud.model.bill import Bill
 from hcloud.model.catalog import Provider
 from hcloud.readers.bills.adding import BillSums
-from hcloud.readers.bills.cells import Cells, cells_of
+from hcloud.readers.bills.cells import Cells, cells_of, hours_of
 from hcloud.readers.bills.files import Delivery, check_known, delivery, is_bill
 from hcloud.readers.bills.lines import BillFormat, PlaceError, Texts
 from hcloud.readers.bills.options import CURRENCY, BillOptions
@@ -39,7 +39,7 @@ def read_bill(path: Path, options: BillOptions | None = None, progress: Progress
         files = _opened(found)
     except InputError as error:
         raise _as_of_folder(error, path, found) from error
-    seen = SeenLines(sum(file.source.size for file in files), priced=_are_priced(files))
+    seen = SeenLines(sum(file.source.size for file in files), [file.form for file in files])
     read = _BillRead(rates).of(files, seen, progress)
     if [file for file in files if file.drop_zero_costs(files)]:
         read = _BillRead(rates).of(files, None, progress)
@@ -70,23 +70,20 @@ def _opened(found: Delivery) -> list[BillFile]:
     """The files, each once; of several exports that which says most first."""
     files = list[BillFile]()
     for source in found.files:
-        file = opened(source, *check_known(source), told_apart=len(found.files) > 1)
+        form, label = check_known(source)
+        file = opened(source, form, label, told_apart=len(found.files) > 1 or form.is_appended)
         if not _is_twice(file, files, found):
             files.append(file)
     return sorted(files, key=lambda file: rank(file.label))
 
 
-def _are_priced(files: list[BillFile]) -> bool:
-    return all(any("cost" in name for name in file.form.identity) for file in files)
-
-
 def _every_line(files: list[BillFile]) -> SeenLines:
     """The lines of all files, whatever their hour."""
-    seen = SeenLines(0, priced=_are_priced(files))
+    seen = SeenLines(0, [file.form for file in files])
     for file in files:
         for batch in batches(file):
-            hours = np.zeros(batch.num_rows, np.int64)
-            seen.take(file.name, batch, hours, hours)
+            start = hours_of(batch, "start")
+            seen.take(file.name, batch, start, start)
     return seen
 
 
@@ -159,7 +156,7 @@ class _BillRead:
             there, others = self.days.read_elsewhere(file.label, file.form, cells)
             self._leave_out(file, batch, there, f"lines of {file.label} of accounts and days that {others} has too")
         if self.shared is not None:
-            twice = self.shared.in_an_earlier_file(file.name, batch) & ~there
+            twice = self.shared.in_an_earlier_file(file.name, batch, cells.start) & ~there
             self._leave_out(file, batch, twice, "lines that another file has too, counted once")
             there |= twice
         if not there.any():

@@ -21,9 +21,9 @@ from hcloud.errors import InputError, Problem
 from hcloud.model.json_text import parsed
 from hcloud.readers.bills.formats.spelling import spelled
 from hcloud.readers.bills.lines import NET, BillFormat, PlaceError, plain
-from hcloud.readers.bills.money import AmountError, numbers_of
+from hcloud.readers.bills.money import AmountError, numbers_of, with_points
 from hcloud.readers.bills.stored import column_at, is_text
-from hcloud.readers.bills.twice import IDENTITY, OWNER
+from hcloud.readers.bills.twice import IDENTITY, identity_of
 from hcloud.readers.workloads.findings import shown
 from hcloud.readers.workloads.source import HEAD_BYTES, CheckedReader, TraceFile, parquet_errors
 from hcloud.readers.workloads.tables.header import Header, header_names
@@ -39,14 +39,8 @@ _ROW = re.compile(r"Row #(\d+): ?")
 _WIDEST = 4096
 _ZERO, _BELOW, _FILLED = 1, 2, 3
 CUT = "files that end without a newline (the last line may be cut off)"
-_OWNERS = frozenset(
-    {
-        "lineitemresourceid", "resourceid", "resourceglobalname", "resourcename", "reservationreservationarn",
-        "savingsplansavingsplanarn", "commitmentdiscountid", "reservationid", "benefitid", "subscriptioninstanceid",
-        "xsubscriptioninstanceid",
-    }
-)  # fmt: skip
-"""Columns that name the resource or the commitment that a line is of."""
+_LABELS = frozenset({"labels", "tags"})
+"""Columns that tell lines of Google apart: lists of keys and values."""
 JSON = "{"
 """In place of what separates columns, in files of a JSON object a line."""
 
@@ -158,7 +152,8 @@ def opened(source: TraceFile, form: BillFormat, label: str, *, told_apart: bool 
     for name in names:
         by_plain.setdefault(plain(name), []).append(name)
     if header.delimiter == JSON:
-        return _of_objects(source, form, label)
+        identity = identity_of(form, by_plain) if told_apart else {}
+        return _of_objects(source, form, label, identity)
     found, problems = dict[str, str](), []
     for role, called in _wanted(form).items():
         known = [c for c in called if c in by_plain]
@@ -173,19 +168,16 @@ def opened(source: TraceFile, form: BillFormat, label: str, *, told_apart: bool 
             missing = spelled(called[0], slashes=any("/" in name for name in names))
             problems.append(Problem(source.name, "header", f"column {missing} is missing", "add it to the export"))
     if told_apart:
-        known = [by_plain[name][0] for name in form.identity if name in by_plain]
-        found.update({f"{IDENTITY}{number}": name for number, name in enumerate(known)})
-        owners = [name for name in known if plain(name) in _OWNERS]
-        found.update({f"{OWNER}{number}": name for number, name in enumerate(owners)})
+        found.update(identity_of(form, by_plain))
     if problems:
         raise InputError(f"{source.name}: the columns are not those of {form.name}", problems)
     return BillFile(source, form, label, found, header.delimiter, header.skip)
 
 
-def _of_objects(source: TraceFile, form: BillFormat, label: str) -> BillFile:
+def _of_objects(source: TraceFile, form: BillFormat, label: str, identity: Mapping[str, str]) -> BillFile:
     if not form.paths:
         raise InputError(f"{source.name}: is {label} as JSON, which is not read", hint="export it as Parquet or CSV")
-    return BillFile(source, form, label, form.paths, JSON)
+    return BillFile(source, form, label, {**form.paths, **identity}, JSON)
 
 
 def _wanted(form: BillFormat) -> dict[str, tuple[str, ...]]:
@@ -256,7 +248,7 @@ def _numbers(column: pa.Array, role: str) -> NDArray[np.float64]:
 
 
 def _delimited(file: BillFile) -> Iterator[pa.RecordBatch]:
-    amounts = {*file.form.money, *file.form.numbers, *(role for role in file.names if role.startswith("quantity"))}
+    amounts = _amounts(file)
     types: dict[str, pa.DataType] = {}
     for role, name in file.names.items():
         plain_text = role in amounts or role == "resource" or role.startswith(IDENTITY)
@@ -328,7 +320,14 @@ def _broken(file: BillFile, said: str, rows: int, allowed: str) -> InputError:
 
 
 def _by_role(file: BillFile, batch: pa.RecordBatch) -> pa.RecordBatch:
-    return pa.record_batch([batch.column(name) for name in file.names.values()], list(file.names))
+    amounts = _amounts(file) if file.delimiter == ";" else ()
+    columns = ((role in amounts, batch.column(name)) for role, name in file.names.items())
+    return pa.record_batch([with_points(c) if is_amount else c for is_amount, c in columns], list(file.names))
+
+
+def _amounts(file: BillFile) -> set[str]:
+    """The roles of columns that hold numbers."""
+    return {*file.form.money, *file.form.numbers, *(role for role in file.names if role.startswith("quantity"))}
 
 
 def _parquet(file: BillFile) -> Iterator[pa.RecordBatch]:
@@ -356,7 +355,7 @@ def _json_lines(file: BillFile) -> Iterator[pa.RecordBatch]:
         place = tree
         for part in above:
             place = place.setdefault(part, {})
-        place[name] = _json_type(file.form, role)
+        place.setdefault(name, _json_type(file.form, role, name))
     options = arrow_json.ParseOptions(
         explicit_schema=pa.schema(list(_fields(tree))), unexpected_field_behavior="ignore"
     )
@@ -366,10 +365,10 @@ def _json_lines(file: BillFile) -> Iterator[pa.RecordBatch]:
     )
 
 
-def _json_type(form: BillFormat, role: str) -> pa.DataType:
+def _json_type(form: BillFormat, role: str, name: str) -> pa.DataType:
     if role in form.nested:
         return pa.list_(pa.struct([("amount", pa.float64()), ("type", pa.string())]))
-    if role in form.maps:
+    if role in form.maps or name in _LABELS:
         return pa.list_(pa.struct([("key", pa.string()), ("value", pa.string())]))
     return pa.float64() if role in form.money or role.startswith("quantity") else pa.string()
 
@@ -389,7 +388,7 @@ def _from_paths(file: BillFile, batch: pa.RecordBatch) -> pa.RecordBatch:
                     path,
                     file.form.maps.get(role, ()),
                     text=role in file.form.texts,
-                    whole=role in file.form.nested,
+                    whole=role in file.form.nested or role.startswith(IDENTITY),
                 )
             )
         except InputError as error:

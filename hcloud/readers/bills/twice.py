@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,12 +11,21 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hcloud.errors import InputError
+from hcloud.readers.bills.lines import BillFormat, plain
 from hcloud.readers.workloads.identity import Hashes, identity_hashes
 
 IDENTITY = "identity "
 """What the roles begin with whose columns tell a line from all others."""
 OWNER = IDENTITY + "of "
 """The same for those that name the resource or commitment of a line, once more."""
+_OWNERS = frozenset(
+    {
+        "lineitemresourceid", "resourceid", "resourceglobalname", "resourcename", "reservationreservationarn",
+        "savingsplansavingsplanarn", "commitmentdiscountid", "reservationid", "benefitid", "subscriptioninstanceid",
+        "xsubscriptioninstanceid",
+    }
+)  # fmt: skip
+"""Columns that name the resource or the commitment that a line is of."""
 _SAME = 0.5
 """Ours: the part of the smaller file's lines that is in the other where both are of one delivery made twice."""
 _UNIQUE = 0.99
@@ -23,55 +33,82 @@ _UNIQUE = 0.99
 whole, or that share mostly lines that each of them has once."""
 _ALL_BELOW = 64 << 20
 _DAY = 24
+Whole = NDArray[np.int64]
 _ONE_IN = np.int64(8)
 _SPREAD = np.int64(0x9E3779B1)
 _NAMED = np.uint64(1)
 """The bit of a hash that says whether the line names its resource or commitment: two such that are alike are one."""
+_BITS = np.uint64(44)
+"""Below the hour since 1970, which a hash begins with, it has so many bits."""
+_FEW = 10
+"""Ours: fewer lines without a name may be alike by chance."""
+
+
+def identity_of(form: BillFormat, by_plain: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """The columns that tell lines apart, and of these those that name what a line is of, by role."""
+    known = [by_plain[name][0] for name in form.identity if name in by_plain]
+    owners = [name for name in known if plain(name) in _OWNERS]
+    return {f"{role}{n}": name for role, names in ((IDENTITY, known), (OWNER, owners)) for n, name in enumerate(names)}
 
 
 class SeenLines:
     """The lines of each file, by their hashes; of a large bill those of every eighth hour. ``priced`` says whether
-    lines of other costs are other lines."""
+    lines of other costs are other lines, ``appended`` whether a line never changes (but another corrects it)."""
 
-    def __init__(self, size: int, *, priced: bool) -> None:
-        self.sampled, self.priced = size > _ALL_BELOW, priced
+    def __init__(self, size: int, forms: Collection[BillFormat]) -> None:
+        self.sampled = size > _ALL_BELOW
+        self.priced = all(any("cost" in name for name in form.identity) for form in forms)
+        self.appended = all(form.is_appended for form in forms)
         self.files: dict[str, list[Hashes]] = {}
 
-    def take(self, file: str, batch: pa.RecordBatch, start: NDArray[np.int64], span: NDArray[np.int64]) -> None:
+    def take(self, file: str, batch: pa.RecordBatch, start: Whole, span: Whole) -> None:
         """Add the lines of a batch, whose hours since 1970 and lengths in hours are given."""
         rows = np.arange(len(start))
         if self.sampled:
             rows = np.flatnonzero((span >= _DAY) | ((start * _SPREAD >> np.int64(8)) % _ONE_IN == 0))
-        if len(rows) and (hashes := hashes_of(batch, rows)) is not None:
+        if len(rows) and (hashes := hashes_of(batch, start, rows)) is not None:
             self.files.setdefault(file, []).append(hashes)
 
     def shared(self) -> list[SharedPair]:
-        """The lines that two files share, by their hashes: those of a resource or commitment, and all of a file that
-        is in another whole. InputError where most lines of a file are in another, but not all."""
+        """The lines that two files share, by their hashes: those of a resource or commitment, and of hours that both
+        files have. InputError where most lines of a file are in another in part, or a file has a day twice."""
         whole = {name: _HowOften.of(parts) for name, parts in self.files.items()}
         read = sum(lines.rows for lines in whole.values())
         told_apart = sum(len(lines.hashes) for lines in whole.values()) >= _UNIQUE * read
         found, names = list[SharedPair](), list(whole)
         for place, name in enumerate(names):
+            whole[name].refuse_days_twice(name)
             for other in names[:place]:
-                common = self._common(name, whole[name].hashes, other, whole[other].hashes)
-                if len(common) and (told_apart or whole[name].surely_has(common, whole[other])):
-                    found.append(SharedPair(other, name, common))
+                common: Hashes = np.intersect1d(whole[name].hashes, whole[other].hashes, assume_unique=True)
+                same = self._same(common, whole[name], whole[other], told_apart=told_apart)
+                if same is None:
+                    raise InputError(
+                        f"{name}: {len(common):,} of its lines are in {other} too: a month that was delivered twice, "
+                        "or actual and amortised costs of one",
+                        hint="keep one of the two, the newer, or take the days of both out of the other",
+                    )
+                if len(same):
+                    found.append(SharedPair(other, name, same))
         return found
 
-    def _common(self, name: str, lines: Hashes, other: str, of_other: Hashes) -> Hashes:
-        common: Hashes = np.intersect1d(lines, of_other, assume_unique=True)
-        least = min(len(lines), len(of_other))
-        named: Hashes = common[common & _NAMED == _NAMED]
-        if len(common) == least and self.priced and len(named) > _SAME * least:
-            return common
-        if len(common) > _SAME * least:
-            raise InputError(
-                f"{name}: {len(common):,} of its lines are in {other} too: a month that was delivered twice, "
-                "or actual and amortised costs of one",
-                hint="keep one of the two, or name its folder",
-            )
-        return named
+    def _same(self, common: Hashes, lines: _HowOften, other: _HowOften, *, told_apart: bool) -> Hashes | None:
+        """Which lines of both files are the same lines; None where most of one are in the other and cannot be told
+        from others, or hours have other lines in each: two states of them."""
+        alike = lines.count(common) == other.count(common)
+        sure = told_apart or lines.surely_has(common, other)
+        span = 1 if sure else _DAY
+        spans, of, count = np.unique((common >> _BITS) // span, return_inverse=True, return_counts=True)
+        least, most = np.sort([lines.lines_in(spans, span), other.lines_in(spans, span)], axis=0)
+        if sure:
+            same = (count > _SAME * least) & ((count > 1) | (most == 1))
+        else:  # a machine's line an hour may be like another's
+            same = (count > span) & (count == most) & (np.bincount(of, alike, len(spans)) == count)
+        same &= self.priced and count[same].sum() >= _FEW
+        kept = same[of] | (sure & (common & _NAMED == _NAMED))
+        changed = bool((count < least)[same].any()) and not self.appended
+        is_most = len(common) > _SAME * min(len(lines.hashes), len(other.hashes))
+        is_part = is_most and not kept.all() and (sure or alike.mean() > _UNIQUE)
+        return None if is_part or changed else common[kept]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,12 +130,32 @@ class _HowOften:
         """Whether lines that another file has too are the same lines, where many within a file are alike."""
         if np.array_equal(self.hashes, other.hashes) and np.array_equal(self.counts, other.counts):
             return True
-        once = int(np.count_nonzero((self._count(common) == 1) & (other._count(common) == 1)))
+        once = int(np.count_nonzero((self.count(common) == 1) & (other.count(common) == 1)))
         few = (1 - _UNIQUE) * min(len(self.hashes), len(other.hashes))  # parts cut between lines that are alike
         return once > max(_SAME * len(common), few)
 
-    def _count(self, some: Hashes) -> NDArray[np.int64]:
+    def count(self, some: Hashes) -> Whole:
+        """How often it has each of some of its lines."""
         return self.counts[np.searchsorted(self.hashes, some)]
+
+    def lines_in(self, spans: Hashes, length: int) -> Whole:
+        """How many different lines it has in each of some spans of so many hours."""
+        ends = [spans * length << _BITS, (spans + 1) * length << _BITS]
+        first, last = np.searchsorted(self.hashes, np.array(ends, np.uint64))
+        count: Whole = last - first
+        return count
+
+    def refuse_days_twice(self, name: str) -> None:
+        """InputError where all lines of a day are there twice, and those of the other days are not."""
+        days, of = np.unique((self.hashes >> _BITS) // _DAY, return_inverse=True)
+        lines, twice = np.bincount(of), np.bincount(of, self.counts == 2)
+        doubled = (lines == twice) & (lines >= _FEW)
+        if doubled.any() and twice[~doubled].sum() < (1 - _UNIQUE) * lines[~doubled].sum():
+            raise InputError(
+                f"{name}: all {lines[doubled].sum():,} lines of {np.datetime64(int(days[doubled][0]), 'D')} are there "
+                "twice, those of other days once: the day was exported twice",
+                hint="take one of the two out, or export the month again",
+            )
 
 
 class SharedPair:
@@ -118,12 +175,12 @@ class SharedLines:
         self._lines: Hashes = np.zeros(0, np.uint64)
         self._earlier = self._here = np.zeros(0, np.int64)
 
-    def in_an_earlier_file(self, file: str, batch: pa.RecordBatch) -> NDArray[np.bool_]:
+    def in_an_earlier_file(self, file: str, batch: pa.RecordBatch, start: Whole) -> NDArray[np.bool_]:
         """Which rows of a batch an earlier file had."""
         earlier = np.zeros(batch.num_rows, np.bool_)
         if not any(file in (pair.first, pair.later) for pair in self._pairs):
             return earlier
-        hashes = hashes_of(batch, np.arange(batch.num_rows))
+        hashes = hashes_of(batch, start, np.arange(batch.num_rows))
         if hashes is None:
             return earlier
         if file != self._file:
@@ -165,15 +222,17 @@ def _ordinals(values: NDArray[np.int64]) -> NDArray[np.int64]:
     return ordinals
 
 
-def hashes_of(batch: pa.RecordBatch, rows: NDArray[np.int64]) -> Hashes | None:
-    """A hash for each of the rows, its last bit set where the line names what it is of; None where the file has no
-    columns that tell lines apart."""
+def hashes_of(batch: pa.RecordBatch, start: Whole, rows: Whole) -> Hashes | None:
+    """A hash for each of the rows: first its hour, last a bit that is set where the line names what it is of. None
+    where the file has no columns that tell lines apart."""
     names = [name for name in batch.schema.names if name.startswith(IDENTITY) and not name.startswith(OWNER)]
     if not names:
         return None
-    names += ["credit"] * ("credit" in batch.schema.names)  # of Google: each stands behind its line, and is another
+    if "credit" in batch.schema.names:  # of Google: each stands behind its line, and is another
+        names += ["credit", "cost"]
     taken = None if len(rows) == batch.num_rows else pa.array(rows)
     hashes = identity_hashes(pc.binary_join_element_wise(*(_texts(batch, name, taken) for name in names), "\n"))
+    hashes = (np.maximum(start[rows], 0).astype(np.uint64) << _BITS) | (hashes >> (np.uint64(64) - _BITS))
     hashes &= ~_NAMED
     for owner in (name for name in batch.schema.names if name.startswith(OWNER)):
         hashes |= pc.not_equal(_texts(batch, owner, taken), "").to_numpy(zero_copy_only=False).astype(np.uint64)
@@ -182,4 +241,15 @@ def hashes_of(batch: pa.RecordBatch, rows: NDArray[np.int64]) -> Hashes | None:
 
 def _texts(batch: pa.RecordBatch, name: str, rows: pa.Array | None) -> pa.Array:
     column = batch.column(name)
-    return pc.fill_null((column if rows is None else column.take(rows)).cast(pa.string()), "")
+    taken = column if rows is None else column.take(rows)
+    return pc.fill_null((_joined(taken) if pa.types.is_list(column.type) else taken).cast(pa.string()), "")
+
+
+def _joined(column: pa.ListArray) -> pa.Array:
+    """Labels, a list of keys and values, as texts."""
+    flat = pc.list_flatten(column)
+    parts = flat.flatten() if pa.types.is_struct(flat.type) else [flat]
+    words = [pc.fill_null(part.cast(pa.string()), "") for part in parts]
+    ends = np.cumsum(pc.fill_null(pc.list_value_length(column), 0))
+    lists = pa.ListArray.from_arrays(pa.array([0, *ends], pa.int32()), pc.binary_join_element_wise(*words, "="))
+    return pc.binary_join(lists, " ")

@@ -30,12 +30,11 @@ from hcloud.planning.purchases.purchase import (
     expiring,
     orders,
     purchase_plan,
-    said_of_parts,
     said_of_sizes,
     still_to_buy,
     unplanned,
 )
-from hcloud.planning.purchases.reconciled import reconciled, with_licences
+from hcloud.planning.purchases.reconciled import reconciled, said_of_parts, with_licences
 from hcloud.readers.configuration.config import Loaded
 from hcloud.readers.configuration.live_sections import CommitmentsSection
 from hcloud.readers.exit_terms import exit_terms
@@ -65,8 +64,9 @@ def plan_of(loaded: Loaded, file: Path | None, where: CommitSelection, at: datet
 def _account(plan: Plan, ground: CommitGround) -> AccountHoldings:
     """What the cloud says is held now, with what of it was bought for other kinds of machines than the plan's."""
     scope, held = ground.live.ask(ground.cloud.scope), ground.live.ask(ground.cloud.commitments)
-    types, bought_at = ground.here.book.types, (line.address for line in plan.purchases)
-    return AccountHoldings(held, scope, bought_for_others(bought_at, ground.live.history(), types, held), types)
+    book, bought_at = ground.here.book, (line.address for line in plan.purchases)
+    others = bought_for_others(bought_at, ground.live.history(), book.types, held)
+    return AccountHoldings(held, scope, others, book.types, book)
 
 
 def recommend(loaded: Loaded, file: Path | None, where: CommitSelection, at: datetime) -> Recommendation:
@@ -86,12 +86,17 @@ def recommend(loaded: Loaded, file: Path | None, where: CommitSelection, at: dat
         scope=scope,
         expiring=expiring(held, at),
         unplanned=unplanned(plan, account, at),
-        warnings=(*_warnings(loaded, plan, needs, at), *said_of_sizes(needs, account, at)),
+        warnings=(
+            *said_of_history(plan.history),
+            *said_of_parts(needs, account.book),
+            *_warnings(loaded, plan, needs, at),
+            *said_of_sizes(needs, account, at),
+        ),
     )
 
 
 def _warnings(loaded: Loaded, plan: Plan, needs: tuple[CommitmentNeed, ...], at: datetime) -> list[str]:
-    section, found = loaded.config.commitments, [*said_of_history(plan.history), *said_of_parts(needs)]
+    section, found = loaded.config.commitments, list[str]()
     days = (at.date() - plan.price_day).days
     if days * 86_400 > section.max_price_age:
         found.append(
@@ -147,7 +152,7 @@ def _planned(plan: Plan, asked: PurchasePlanRequest, ground: CommitGround, at: d
     basis = _basis(plan, ground, scope, at, begun=bool(chosen))
     sold = quoted(chosen, basis, ground)
     found = sealed(purchase_plan(sold, held, basis))
-    warned = (*said_of_parts(here), *said_of_sizes(here, account, at))
+    warned = (*said_of_parts(here, account.book), *said_of_sizes(here, account, at))
     if found.items:
         save_purchase_plan(found, asked.out)
         warned += (

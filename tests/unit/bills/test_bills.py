@@ -421,6 +421,21 @@ def test_google_in_focus_counts_vcpus_and_memory(tmp_path: Path) -> None:
     assert used.cost == Decimal("0.15")
 
 
+def test_a_spreadsheet_may_have_saved_a_bill_with_commas_in_its_amounts(tmp_path: Path) -> None:
+    """The first amount was refused, without a way out."""
+    path, amounts = (
+        tmp_path / "saved.csv",
+        ("quantity", "costInBillingCurrency", "PayGPrice", "paygCostInBillingCurrency"),
+    )
+    with (CASES / "azure_mca_actual.csv").open() as file, path.open("w", newline="", encoding="utf-8-sig") as saved:
+        rows = list(csv.DictReader(file))
+        (table := csv.DictWriter(saved, rows[0], delimiter=";")).writeheader()
+        table.writerows({k: v.replace(".", ",") if k in amounts else v for k, v in row.items()} for row in rows)
+    whole, found = read_bill(CASES / "azure_mca_actual.csv"), read_bill(path)
+    assert (found.lines, found.commitments) == (whole.lines, whole.commitments)
+    assert [used.list_cost for used in found.usage] == [used.list_cost for used in whole.usage]
+
+
 def test_focus_of_google_says_the_same_as_its_detailed_export(tmp_path: Path) -> None:
     """Its export has no categories of services and no columns of commitments: it was refused."""
     rows = []
@@ -451,6 +466,18 @@ def test_focus_of_google_says_the_same_as_its_detailed_export(tmp_path: Path) ->
         assert (focus.lines, focus.commitments) == (detailed.lines, detailed.commitments)
     with pytest.raises(InputError, match="of Google as JSON, which is not read"):
         read_bill(objects)
+    # beside another cloud, with columns of that: its credits were not taken off
+    more = {"ServiceCategory": "Compute", "x_Operation": ""}
+    table = pa.Table.from_pylist([{**row, **more, "BilledCost": row["EffectiveCost"]} for row in rows])
+    amazon = {**rows[0], **more, "ProviderName": "AWS", "BilledCost": 0.2, "x_Credits": [], "x_SystemLabels": []}
+    aws = {"x_Operation": "RunInstances", "ServiceName": "Amazon Elastic Compute Cloud", "PricingUnit": "Hours"}
+    aws["ChargeDescription"] = "$0.1 per On Demand Linux m5.large Instance Hour"
+    machine = pa.Table.from_pylist([{**amazon, **aws, "SubAccountId": "1", "EffectiveCost": 0.2}], table.schema)
+    parquet.write_table(pa.concat_tables([table, machine]), stored)
+    both = read_bill(stored)
+    assert both.commitments == detailed.commitments
+    assert [repr(used) for used in both.usage[1:]] == [repr(used) for used in detailed.usage]
+    assert (both.usage[0].kind.instance_type, both.total) == ("m5.large", detailed.total + Decimal("0.2"))
 
 
 def test_corrections_of_an_earlier_bill_leave_no_negative_hours(tmp_path: Path) -> None:

@@ -251,6 +251,7 @@ def test_committed_vcpus_and_memory_are_used_and_borne_apart(tmp_path: Path) -> 
     (held,) = figures.commitments
     assert held.used == Decimal("0.16") + Decimal("0.16")
     assert (figures.unused, figures.utilisation) == (Decimal("0.16"), round(Decimal("0.32") / Decimal("0.48"), 6))
+    assert figures.usage.coverage == 1  # by hours of vCPUs what covers memory alone was none
     assert {u.kind.instance_type: u.cost for u in figures.bill.usage} == {
         "n2-standard-8": Decimal("0.16") + Decimal("0.08"),
         "n2-highmem-4": Decimal("0.08"),
@@ -562,6 +563,20 @@ def test_an_export_without_invoices_tells_by_its_days_whether_its_month_is_over(
     assert [said.partition("whose lines ")[2].partition(", ")[0] for said in bill.said if "InvoiceId" in said] == (
         [told] if told else []
     )
+
+
+def test_fees_that_begin_together_and_end_apart_have_their_own_part_of_the_bill(tmp_path: Path) -> None:
+    """That of ten days which are over was scaled as that of the month: 72.85 was paid."""
+    ends = {"2026-10-31 23:59:59": "89.28", "2026-10-10 23:59:59": "28.80"}
+    no_upfront = {**RESERVED, "pricing_purchase_option": "No Upfront"}
+    fees = [
+        of_report("RIFee", "HeavyUsage:m5.large", fee, **no_upfront, line_item_usage_end_date=end)
+        for end, fee in ends.items()
+    ]
+    last = {"line_item_usage_start_date": "2026-10-20 02:00:00", "line_item_usage_end_date": "2026-10-20 03:00:00"}
+    used = of_report("DiscountedUsage", **RESERVED, reservation_effective_cost="0.06", **last)
+    (held,) = read_bill(written([*fees, used], tmp_path / "report.csv")).commitments
+    assert held.paid == Decimal("55.08") + Decimal("28.80")
 
 
 def of_savings_plan() -> list[Row]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from collections.abc import Iterable
 from decimal import Decimal
 from pathlib import Path
 
@@ -92,6 +93,50 @@ def test_files_of_google_by_sku_are_others_without_its_id_too(tmp_path: Path) ->
     assert round(read_bill(tmp_path).total, 6) == Decimal("4.8")
 
 
+def standard(days: Iterable[int], machines: range, suffix: str) -> str:
+    """Google's standard export, that names no machine: of each a line for vCPUs and one for memory an hour."""
+    at = [(f"2026-10-{day:02} {hour:02}:00:00 UTC", n) for day in days for hour in range(24) for n in machines]
+    skus = [f"N2 Instance {part} running in Americas" for part in ("Core", "Ram")]
+    if suffix == "csv":
+        head = "service.description,sku.description,usage_start_time,project.id,cost,usage.amount_in_pricing_units,"
+        rows = [f"Compute Engine,{sku},{time},p,0.1,4,app={n}\n" for time, n in at for sku in skus]
+        return head + "labels\n" + "".join(rows)
+    return "".join(
+        f'{{"service": {{"description": "Compute Engine"}}, "sku": {{"description": "{sku}"}}, "usage_start_time": '
+        f'"{time}", "project": {{"id": "p"}}, "cost": 0.1, "usage": {{"amount_in_pricing_units": 4}}, '
+        f'"labels": [{{"key": "app", "value": "{n}"}}]}}\n'
+        for time, n in at
+        for sku in skus
+    )
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl"])
+@pytest.mark.parametrize(
+    ("parts", "cost"),
+    [
+        pytest.param([(range(1, 4), range(2)), (range(3, 6), range(2))], 48, id="days of both count once"),
+        pytest.param([(range(1, 4), range(2)), (range(2, 3), range(2))], 28.8, id="a day exported again"),
+        pytest.param([(range(1, 5), range(2)), (range(2, 5), range(2))], 38.4, id="most days of both"),
+        pytest.param([(range(1, 4), range(1)), (range(1, 4), range(1, 2))], 28.8, id="shards that labels tell apart"),
+    ],
+)
+def test_lines_of_google_without_a_machine_count_once(
+    tmp_path: Path, parts: list[tuple[range, range]], cost: float, suffix: str
+) -> None:
+    """They were counted twice, and most days of both were refused as a month that was delivered twice."""
+    for name, (days, machines) in zip("ab", parts, strict=True):
+        (tmp_path / f"{name}.{suffix}").write_text(standard(days, machines, suffix))
+    assert round(float(read_bill(tmp_path).total), 6) == cost
+
+
+def test_a_day_that_stands_twice_in_one_table_of_google_is_refused(tmp_path: Path) -> None:
+    table = tmp_path / "bill.jsonl"
+    table.write_text(standard([1, 2, 3, 2], range(2), "jsonl"))
+    with pytest.raises(InputError, match=r"all 96 lines of 2026-10-02 are there twice") as caught:
+        read_bill(table)
+    assert "take one of the two out" in caught.value.hint
+
+
 def test_the_export_that_says_most_is_read_first() -> None:
     names = ["AWS CUR 2.0", "AWS CUR legacy", "Azure cost details (EA)", "Google billing export (detailed)"]
     names += ["Google billing export (standard)", *(f"FOCUS 1.{minor}" for minor in (3, 2, 1, 0))]
@@ -148,6 +193,16 @@ def test_lines_that_two_files_share_count_once(
     days, said = hours_of(tmp_path)
     assert days == [48] * 7
     assert said == {"lines that another file has too, counted once ($4.80 left out)": 48}
+
+
+def test_days_of_both_files_that_were_stated_anew_are_refused(tmp_path: Path) -> None:
+    """A line with another cost counted beside what it replaces: 25 hours of a machine ran that day."""
+    (tmp_path / "a.csv").write_text(cur(range(1, 5), machines=3))
+    later = cur(range(4, 8), machines=3)
+    (tmp_path / "b.csv").write_text(later.replace("i-1,2024-10-04T05:00:00Z,1,0.1", "i-1,2024-10-04T05:00:00Z,1,0.2"))
+    with pytest.raises(InputError, match=r"71 of its lines are in .* too: a month that was delivered twice") as caught:
+        read_bill(tmp_path)
+    assert caught.value.hint == "keep one of the two, the newer, or take the days of both out of the other"
 
 
 def test_a_file_that_is_whole_in_another_counts_once(tmp_path: Path) -> None:

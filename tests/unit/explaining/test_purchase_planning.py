@@ -13,9 +13,10 @@ from typing import Any, cast
 import pytest
 from purchasing import Shop, wanted
 
+from hcloud.catalog.book import PriceBook
 from hcloud.catalog.shapes import named_type
 from hcloud.errors import EvidenceError, InputError
-from hcloud.model.catalog import OfferKey, Payment, Provider, PurchaseOption
+from hcloud.model.catalog import Offer, OfferKey, Origin, Payment, Provider, PurchaseOption
 from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.holdings.live import Commitment, CommitmentOrder, CommitmentQuote, Scope
 from hcloud.model.holdings.purchase import CommitmentNeed, PurchaseConclusion, PurchaseItem, Refund
@@ -32,13 +33,12 @@ from hcloud.planning.purchases.purchase import (
     expiring,
     held_quantity,
     orders,
-    said_of_parts,
     said_of_sizes,
     still_to_buy,
     unplanned,
     wanted_of,
 )
-from hcloud.planning.purchases.reconciled import reconciled, sentences
+from hcloud.planning.purchases.reconciled import reconciled, said_of_parts, sentences
 from hcloud.readers.configuration.config import load_config
 from hcloud.readers.exit_terms import exit_terms
 from hcloud.usecases.live.held import owned_sections, with_held
@@ -197,6 +197,12 @@ def test_parts_of_machines_that_are_held_are_told_where_whole_machines_are_bough
     assert [need.missing, *need.apart] == [3, 6, 0]
     (said,) = said_of_parts([need])
     assert said.startswith(f"gcp/somewhere/n2-standard-2/{USE}: of what is bought only 6 vCPUs and 0 GiB are missing")
+    # at $0.03 a vCPU and $0.004 a GiB they are 0.18 of 0.276 an hour, of the 3 that the plan has at $1 each
+    prices = {"n2-standard-2": "0.092", "n2-highmem-4": "0.248"}
+    keys = {OfferKey(Provider.GCP, "us-east-1", name, PurchaseOption.ON_DEMAND): prices[name] for name in prices}
+    offers = {key: Offer(key, Decimal(price), Decimal(0), Origin("here", AT.date())) for key, price in keys.items()}
+    (said,) = said_of_parts([need], PriceBook(TYPES, offers))
+    assert "the rest ($9,141 of $26,280 over its term) is held" in said
     both = plan(of_size("n2-standard-2", "9"), of_size("n2-highmem-4", "1"))  # of its own size first
     assert [list(one.apart) for one in still_to_buy(both, account, AT)] == [[10, 8], []]
 

@@ -47,7 +47,7 @@ class _Machine:
 
 
 def _meaning(texts: Texts) -> BillLine:
-    category, provider = texts["category"], _provider(texts["provider"])
+    category, provider = texts["category"], provider_of(texts["provider"])
     if category in ("Tax", "Credit", "Adjustment"):
         return BillLine(LineKind.TAX if category == "Tax" else LineKind.CREDIT)
     if category == "Purchase":
@@ -101,7 +101,7 @@ def _ran(texts: Texts, provider: Provider) -> BillLine:
         if isinstance(use, Ran):
             return _of_ran(use)
         return BillLine(_rest(texts), said=use or "")
-    if provider is Provider.GCP and (counted := use_of_google(_as_google(texts))).kind is not LineKind.OTHER_COMPUTE:
+    if provider is Provider.GCP and (counted := use_of_google(as_google(texts))).kind is not LineKind.OTHER_COMPUTE:
         return replace(counted, paid_by="effective")
     if provider is Provider.AWS and (served := _serverless(texts)) is not None:
         return served
@@ -126,7 +126,7 @@ def _ran(texts: Texts, provider: Provider) -> BillLine:
     )
 
 
-def _as_google(texts: Texts) -> Texts:
+def as_google(texts: Texts) -> Texts:
     """A line in the words of Google's own export: its description is that of the SKU."""
     unit = (texts["unit"] or texts["pricing_unit"]).lower()
     return {**texts, "sku": texts["description"], "unit": unit, "pricing_unit": "", "labels": texts["price_details"]}
@@ -228,7 +228,8 @@ def _is_of_other_services(texts: Texts, provider: Provider) -> bool:
     return bool(_OTHER_SERVICES.search(said))
 
 
-def _provider(name: str) -> Provider | None:
+def provider_of(name: str) -> Provider | None:
+    """The cloud that a table calls so."""
     return next((cloud.name for cloud in CLOUDS.values() if cloud.seller.known_as.search(name)), None)
 
 

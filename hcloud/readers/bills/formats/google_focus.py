@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from hcloud.model.bill import LineKind
 from hcloud.model.catalog import Provider
-from hcloud.model.clouds.known import CLOUDS
+from hcloud.readers.bills.formats.focus import FOCUS, as_google, provider_of
 from hcloud.readers.bills.formats.google import GOOGLE, credits_of
 from hcloud.readers.bills.lines import BillLine, Texts
 
@@ -23,10 +23,16 @@ _OF_OTHERS = "lines of other clouds in a table with Google's credits: not planne
 
 
 def _meaning(texts: Texts) -> BillLine:
-    others = (cloud.seller.known_as for cloud in CLOUDS.values() if cloud.name is not Provider.GCP)
-    if any(name.search(texts["provider"]) for name in others):
-        return BillLine(LineKind.OTHER_SERVICE, said=_OF_OTHERS)
-    return GOOGLE.meaning(texts)
+    if provider_of(texts["provider"]) in (Provider.GCP, None):
+        return GOOGLE.meaning(texts)
+    return BillLine(LineKind.OTHER_SERVICE, said=_OF_OTHERS)
+
+
+def _of_any(texts: Texts) -> BillLine:
+    """A line in a table of several clouds."""
+    if provider_of(texts["provider"]) is not Provider.GCP:
+        return FOCUS.meaning(texts)
+    return GOOGLE.meaning({**as_google(texts), "labels": texts["labels"] or texts["price_details"]})
 
 
 def _before_credits(batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -40,6 +46,11 @@ def _before_credits(batch: pa.RecordBatch) -> pa.RecordBatch:
     batch = batch.set_column(names.index("cost"), "cost", cost)
     assert GOOGLE.expand is not None
     return GOOGLE.expand(batch.set_column(names.index("credits"), "credits", taken))
+
+
+def _each_before_credits(batch: pa.RecordBatch) -> pa.RecordBatch:
+    assert FOCUS.expand is not None
+    return _before_credits(FOCUS.expand(batch))
 
 
 def _label(names: frozenset[str]) -> str:
@@ -84,6 +95,21 @@ GOOGLE_FOCUS = replace(
         "subaccountid",
         "consumedquantity",
         "xsubscriptioninstanceid",
+        "xexporttime",
+        "tags",
     ),
     paths={},
 )
+
+_TEXTS = ("cost_type", "subscription", "model", "credit", "labels")
+FOCUS_WITH_CREDITS = replace(
+    FOCUS,
+    marks=GOOGLE_FOCUS.marks,
+    texts={**FOCUS.texts, **{role: GOOGLE_FOCUS.texts[role] for role in _TEXTS}},
+    money={**FOCUS.money, "offset": ()},
+    maps={**FOCUS.maps, **GOOGLE_FOCUS.maps},
+    nested=GOOGLE_FOCUS.nested,
+    meaning=_of_any,
+    expand=_each_before_credits,
+)
+"""Tables of several clouds whose lines of Google have credits."""
