@@ -290,6 +290,33 @@ def test_titles_above_one_machine_are_left_out(above: str, header: str, tmp_path
     assert found.cores.tolist() == [4, 5]
 
 
+@pytest.mark.parametrize(
+    ("table", "told", "mended"),
+    [
+        (
+            "time,host,cpu_pct,ncpu\n{0},a,50,4\n{0},b,,16\n{1},b,25,16\n",
+            "if ncpu has the vCPUs of each machine, write those in use",
+            "time,host,cores\n{0},a,2\n{0},b,\n{1},b,4\n",
+        ),
+        (
+            "Date,Hour,a,b\n2026-11-01,0,2,4\n2026-11-01,13,2,4\n",
+            "write both into one column",
+            "timestamp,a,b\n2026-11-01 00:00,2,4\n2026-11-01 13:00,2,4\n",
+        ),
+    ],
+)
+def test_what_a_column_beside_says_of_use_is_written_into_its_values_or_times(
+    table: str, told: str, mended: str, tmp_path: Path
+) -> None:
+    """Four vCPUs were taken for all machines, and hours of the day for the use of one."""
+    times = "2026-11-01 10:00", "2026-11-01 10:05"
+    (path := tmp_path / "use.csv").write_text(table.format(*times))
+    said, _, command = hint_of(path).partition(": ")
+    assert said == told
+    subprocess.run(["bash", "-c", command.partition("; else columns")[0]], cwd=tmp_path, check=True)
+    assert (tmp_path / "mended.csv").read_text() == mended.format(*times)
+
+
 @pytest.mark.parametrize("mark", ",|")
 @pytest.mark.parametrize(
     "times",
