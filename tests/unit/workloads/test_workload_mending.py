@@ -22,6 +22,7 @@ from hcloud.readers.workloads.options import WorkloadOptions, with_keys
 
 TIMES = "submit,duration\n{},5\n"
 GOOD = "submit,duration,cores\n0,5,2\n"
+WHOLE = "give the whole answer, or: "
 OPTIONS = WorkloadOptions(columns="submit=submit,duration=duration")
 
 
@@ -194,16 +195,22 @@ def test_use_that_dstat_writes_below_its_titles_is_made_a_table(tmp_path: Path) 
 
 @pytest.mark.skipif(shutil.which("jq") is None, reason="needs jq")
 @pytest.mark.parametrize(
-    "text",
+    ("text", "made"),
     [
-        '{"metric": {"__name__": "used"}, "values": [1.5, 2.5], "timestamps": [1790000000000, 1790000300000]}\n',
+        (
+            '{"metric": {"pod": "used"}, "values": [1.5, 2.5], "timestamps": [1790000000000, 1790000300000]}\n',
+            "csv",
+        ),
+        ('[{"metric": {"pod": "a"}, "values": [[1790000000, "1.5"], [1790000300, "2.5"]]}]\n', "json"),
     ],
 )
-def test_series_of_victoriametrics_are_made_a_table(text: str, tmp_path: Path) -> None:
+def test_series_of_victoriametrics_or_a_part_of_an_answer_of_prometheus_are_made_what_is_read(
+    text: str, made: str, tmp_path: Path
+) -> None:
     path = tmp_path / "FILE"
     path.write_text(text)
-    subprocess.run(["bash", "-c", hint_of(path)], cwd=tmp_path, check=True)
-    found = read_workload(tmp_path / "use.csv", options=WorkloadOptions(series_value="cores"))
+    subprocess.run(["bash", "-c", hint_of(path).removeprefix(WHOLE)], cwd=tmp_path, check=True)
+    found = read_workload(tmp_path / f"use.{made}", options=WorkloadOptions(series_value="cores"))
     assert isinstance(found, Demand)
     assert (found.step_seconds, found.cores.tolist()) == (300, [1.5, 2.5])
 
