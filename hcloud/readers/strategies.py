@@ -84,26 +84,21 @@ def part_names(part: Part) -> tuple[str, ...]:
 
 def with_parts(strategies: Sequence[Strategy], part: Part, given: Sequence[str]) -> tuple[Strategy, ...]:
     """Every strategy with every one of these parts; as they are where none is named. ``all`` are those that a strategy
-    can have."""
-    names = [n for name in given for n in (part_names(part) if name.lower() == "all" else name.split(","))]
-    is_all = "all" in (name.lower() for name in given)
-    if not names:
-        return tuple(strategies)
-    return tuple(made for s in strategies for made in _with_each(s, part, dict.fromkeys(names), is_all=is_all))
-
-
-def _with_each(strategy: Strategy, part: Part, names: Iterable[str], *, is_all: bool) -> list[Strategy]:
-    found, refused = list[Strategy](), list[UsageError]()
-    for name in names:
-        try:
-            found.append(with_part(strategy, part, name))
-        except UsageError as error:
-            if not is_all or name not in part_names(part):
-                raise
-            refused.append(error)
-    if refused and not found:
+    can have: one that can have none keeps its own, unless none of the strategies can have any."""
+    names = dict.fromkeys(n for one in given for n in (part_names(part) if one.lower() == "all" else one.split(",")))
+    is_all, made, refused = "all" in (name.lower() for name in given), list[list[Strategy]](), list[UsageError]()
+    for strategy in strategies:
+        made.append([])
+        for name in names:
+            try:
+                made[-1].append(with_part(strategy, part, name))
+            except UsageError as error:
+                if not is_all or name not in part_names(part):
+                    raise
+                refused.append(error)
+    if refused and not any(made):
         raise refused[0]
-    return found
+    return tuple(one for strategy, able in zip(strategies, made, strict=True) for one in able or [strategy])
 
 
 def with_part(strategy: Strategy, part: Part, name: str) -> Strategy:

@@ -17,8 +17,11 @@ if TYPE_CHECKING:
 DAYS_OF_WEEK, LEAST_DAYS = WEEK // DAY, 3  # ours: fewer days are chance
 WEEKS_OF_YEAR = YEAR // WEEK
 MOST_DAYS = 1 / 3  # ours: two of three that fell, by how much more they are than the others, in shares of all
-SURE = 3.0  # ours: standard errors from none that make a change one
-STEPS, MOST_STEPS = 4.0, 0.75  # ours: the same in what most weeks differ from the next; a monthly job is in half
+SURE = 3.5  # ours: standard errors from none that make a change one
+LEAST_LEVEL = (
+    1e-3  # ours: of the mean of all days; less of a day is as much, where days are compared by their logarithms
+)
+STEPS, MOST_STEPS = 6.0, 0.75  # ours: the same in what most weeks differ from the next; a monthly job is in half
 YEAR_BEFORE = "the same week a year before"
 WORTH_A_WARNING = 1.5  # ours: how many times what it needs at last a demand needed at first
 
@@ -108,25 +111,24 @@ def end_of(cores: Floats, per_day: int) -> DemandEnd | None:
     or, where there is one alone, its last day beside the same one a week before, and of less its last day beside its
     first: neither a season nor a weekend is a change. None, too, where the days that are compared, or three or more
     since the eighth, do not differ by much more than by chance, and the weeks of a few large days neither: then jobs
-    came or went as they always do."""
+    came or went as they always do. Days are compared by their logarithms: what has a season or heavy tails varies by a
+    part of what it is."""
     days = cores[len(cores) % per_day :].reshape(-1, per_day).mean(axis=1)
-    weeks, part, length, than, apart = len(days) // DAYS_OF_WEEK, "day", 1, "the first", 0
-    before, since = days[:1], days[-1:]
-    if weeks > 1:
-        part, length = "week", DAYS_OF_WEEK
-        apart = weeks - 1 if weeks <= WEEKS_OF_YEAR else WEEKS_OF_YEAR
-        than = than if weeks <= WEEKS_OF_YEAR else YEAR_BEFORE
-        before, since = days[-(apart + 1) * DAYS_OF_WEEK :][:DAYS_OF_WEEK], days[-DAYS_OF_WEEK:]
-    elif len(days) > DAYS_OF_WEEK:
-        pairs = len(days) - DAYS_OF_WEEK
-        pairs = pairs if pairs >= LEAST_DAYS else 1
-        than, before, since = "the same day a week before", days[:-DAYS_OF_WEEK][-pairs:], days[-pairs:]
-    elif len(days) < 2:
+    if len(days) < 2 or not days.any():
         return None
-    first, last = float(before[-length:].mean()), float(since[-length:].mean())
-    change = (since - before)[since + before > 0]
-    is_chance = len(change) > 0 and change.mean() * np.sign(last - first) < SURE * _chance(change, days)
-    if is_chance and not (apart and _is_steady(days[-(apart + 1) * DAYS_OF_WEEK :])):
+    weeks, part, than, pairs, apart = len(days) // DAYS_OF_WEEK, "day", "the first", 1, len(days) - 1
+    if weeks > 1:
+        part, pairs, apart = "week", DAYS_OF_WEEK, DAYS_OF_WEEK * min(weeks - 1, WEEKS_OF_YEAR)
+        than = than if weeks <= WEEKS_OF_YEAR else YEAR_BEFORE
+    elif len(days) > DAYS_OF_WEEK:
+        than, apart = "the same day a week before", DAYS_OF_WEEK
+        pairs = len(days) - apart if len(days) - apart >= LEAST_DAYS else 1
+    before, since = days[-apart - pairs :][:pairs], days[-pairs:]
+    first, last = (float(part_of[-DAYS_OF_WEEK if weeks > 1 else -1 :].mean()) for part_of in (before, since))
+    levels = np.log(np.maximum(days, LEAST_LEVEL * days.mean()))
+    change = (levels[-pairs:] - levels[-apart - pairs :][:pairs])[since + before > 0]
+    is_chance = len(change) > 0 and change.mean() * np.sign(last - first) < SURE * _chance(change, levels)
+    if is_chance and not (weeks > 1 and _is_steady(days[-apart - pairs :])):
         return None
     return DemandEnd(part, last / first if first else inf if last else 1.0, than)
 

@@ -25,6 +25,11 @@ from hcloud.readers.workloads.options import WorkloadOptions, with_keys
 from hcloud.readers.workloads.quantities import NUMBER
 from hcloud.readers.workloads.source import STDIN_FILE, STDIN_NAME, UNPACK, TraceFile
 
+AS_DATES = (
+    "write its days of a spreadsheet as dates: format them there as yyyy-mm-dd hh:mm:ss, and save again; of"
+    " seconds, subtract the same from each"
+)
+"""What to do about times as 46296.00556, before anything else."""
 _IN_DIGITS = re.compile(r"'\s*[\d.,]+\s*'", re.ASCII)
 _BARE_MEMORY = frozenset(
     "mem ram resource_list_mem mem_req mem_request req_mem memory_request request_memory max_rss maxrss".split()  # noqa: SIM905
@@ -175,7 +180,7 @@ def with_the_rest(
         if isinstance(more, Advice) and set(more.keys) - set(hint.keys):
             hint = hint.beside(more, source)
         elif other is None:
-            return hint
+            return more if more == AS_DATES else hint
         else:
             mark = hint.keys["decimal"]
             return f"write all cells in one way: with decimal {mark} {other.value} would be wrong ({other.where})"

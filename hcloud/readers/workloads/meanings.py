@@ -14,19 +14,21 @@ _OF_JOBS = {
     "submit": "submit submit_time submitted submitted_at submitted_on submit_at submission submission_time time_submit "
     "arrival arrival_time arrived queued queued_at queued_when queued_dttm enqueued enqueued_at enqueue_time qtime "
     "created created_at created_on create_time creation_time creation_timestamp creation_date time_created "
-    "date_created submit_date submission_date request request_time requested_at received_at qdate eingereicht",
+    "date_created submit_date submission_date request request_time requested_at received_at qdate eingereicht "
+    "eingereicht_am",
     "start": "start start_date start_time time_start started started_at start_at begin begin_time began began_at "
     "started_on stime launch launched launched_at launch_time launch_date execution_start run_start job_start "
-    "job_start_date beginn gestartet",
+    "job_start_date beginn gestartet gestartet_am startzeit",
     "end": "end end_date end_time time_end ended ended_at ended_on end_at finish finish_time finish_date finished "
     "finished_at finished_on completed completed_at completed_on completion_time completion_date stop stop_time "
     "stopped stopped_at terminated terminated_at termination_time termination_date deleted deleted_at deletion_time "
-    "delete_time execution_end run_end job_end ende beendet complete",
+    "delete_time execution_end run_end job_end ende beendet beendet_am endzeit "
+    "complete",
     "cores": "cores core cpus cpu vcpus vcpu ncpus num_cpus num_cpu cpu_num "
     "num_cores n_cpus n_cores ncores cpu_count cpu_cores num_vcpus n_vcpus nvcpus vcpu_count threads num_threads "
     "processors procs num_processors num_procs nprocs slots required_slots alloc_cpus req_cpus request_cpus "
     "requested_cpus requested_cpu requested_cores allocated_cpus cpu_request cpu_requests entrypoint_num_cpus "
-    "resource_list_ncpus plan_cpu millicores millicpu kerne",
+    "resource_list_ncpus plan_cpu millicores millicpu kerne nreq_slot nalloc_slot",
     "memory": "memory entrypoint_memory",  # "mem" without a unit may be MB
     "gpus": "gpus gpu num_gpus num_gpu n_gpus n_gpu ngpus gpu_num gpu_count "
     "gpu_request gpu_requests req_gpus request_gpus requested_gpus alloc_gpus "

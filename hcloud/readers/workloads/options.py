@@ -200,7 +200,8 @@ def _check_gpu(text: str) -> None:
 
 def check_memory(text: str) -> None:
     """Refuse a part by GiB per vCPU that is none, which would be all jobs."""
-    if not _OF_MEMORY.fullmatch(text):
+    bounds = [float(number) for number in re.findall(r"[0-9.]+", text)]
+    if not _OF_MEMORY.fullmatch(text) or bounds != sorted({*bounds}):
         raise UsageError(f"gib_per_vcpu: {text!r} is not as over-4, up-to-4 or over-4-up-to-8")
 
 

@@ -61,6 +61,11 @@ OTHER_JSON: tuple[tuple[frozenset[str], str, str], ...] = tuple(
             "ask for another time range, or other instances",
         ),
         ("metric timestamps", "VictoriaMetrics' export; as a table (machines) it is read", _EXPORTED),
+        (
+            "metric values",
+            "Prometheus' list of series, as '.data.result' takes it out of its answer; the answer (monitoring) is read",
+            "give the whole answer, or: jq '{data: {resultType: \"matrix\", result: .}}' FILE > use.json",
+        ),
         ("timeseries", "Azure Monitor's answer (monitoring) without 'value'", "az monitor metrics list > FILE"),
         ("timeSeries", "Google's timeSeries.list (monitoring) without points", "ask with view=FULL"),
         (

@@ -153,6 +153,7 @@ def _parquet(source: TraceFile) -> str:
 
 _JOBS, _SERIES = "a table of jobs (jobs-csv)", "a series (machines)"
 _FORMATS = "'hcloud workload --help' lists the formats, docs/reference/formats.md has an example of each"
+_A_USE = re.compile(r"\s*(\d+([.,]\d+)?\s*%?)?\s*", re.ASCII)
 _NAMES, _LOOK, _TITLES = 12, 1000, 20
 _RULED = re.compile(rb"dag_id[^\n]*\n=+\+=")
 _KEY = re.compile(rb'"([A-Za-z_@][\w. ()%/-]{0,40})"\s*:')
@@ -192,12 +193,26 @@ def unknown_table(source: TraceFile, names: Sequence[str]) -> InputError:
         if len(times) == 1:
             told = advice(source, {"columns": f"timestamp={times[0]},{given}"})
         return _refusal(source, _SERIES, "timestamp", told)
-    told = (
+    if _is_wide(source, names):
+        nearest, missing, told = _SERIES, "timestamp", advice(source, {"columns": f"timestamp={names[0]}"})
+    else:
+        nearest, missing, told = _JOBS, "submit", _either(names)
+    return _refusal(source, nearest, missing, told)
+
+
+def _either(names: Sequence[str]) -> str:
+    """What to say of columns of which none is known."""
+    return (
         "of jobs say --columns submit=NAME,duration=NAME (or end=NAME), with cores=NAME, memory=NAME and id=NAME where"
         " it has them, of use over time --columns timestamp=NAME,value=NAME, with name=NAME of machines; its columns: "
         f"{some_of(names, _NAMES)}"
     )
-    return _refusal(source, _JOBS, "submit", told)
+
+
+def _is_wide(source: TraceFile, names: Sequence[str]) -> bool:
+    """Whether behind a column of times there are numbers alone, as of a column a machine."""
+    cells = [cell for row in first_rows(source) for cell in row[1:]]
+    return times_among(source, names) == [names[0]] and all(map(_A_USE.fullmatch, cells))
 
 
 def _untold(names: Sequence[str], jobs: Mapping[str, str], series: Mapping[str, str]) -> tuple[str, str, str]:

@@ -18,7 +18,7 @@ from hcloud.model.plans.plan import Assumption
 from hcloud.model.workload import Demand, Jobs, Workload, odd_times
 from hcloud.planning.decide import FleetDecision
 from hcloud.planning.fleets.candidates import UNPRICED, offers_compared
-from hcloud.planning.forecasting.fall import WORTH_A_WARNING, YEAR_BEFORE, end_of, ends_lower, filling_days
+from hcloud.planning.forecasting.fall import WORTH_A_WARNING, end_of, ends_lower, filling_days
 from hcloud.planning.forecasting.forecast import FINE_STEP, WEEK, counted_too_often, far_above_means, is_filled_up
 from hcloud.planning.forecasting.needs import KEY
 from hcloud.planning.forecasting.outliers import lone, outlier
@@ -41,8 +41,7 @@ APART_UNKNOWN = (
     "a series does not say which work takes how many GiB per vCPU: a mix of types holds it only where that differs"
     " (planning.mix_types)"
 )
-STILL_RISING = 1.5  # ours: mean demand at the end above this multiple of that at the begin is worth a warning
-GROWS_A_YEAR = 1.25  # ours: the same where that is a year before, as seasons are out of it
+STILL_RISING = 1.25  # ours: mean demand at the end above this multiple of that at the begin is worth a warning
 
 
 def assumptions(demand: Demand, settings: PlanSettings, decision: FleetDecision) -> Iterator[Assumption]:
@@ -320,11 +319,12 @@ def _of_forecast(seen: PlanNoteInputs) -> Iterator[str]:
 def _of_begin(cores: Floats, per_day: int, *, grows: bool) -> Iterator[str]:
     """That demand rose since the trace began, or is low in its first days alone."""
     end, filling = end_of(cores, per_day), filling_days(cores, per_day)
-    if end is not None and end.share > (GROWS_A_YEAR if end.than == YEAR_BEFORE else STILL_RISING):
+    if end is not None and end.share > STILL_RISING:
         goes_on = "" if grows else _if_it_goes_on(cores, per_day)
         if len(cores) < 8 * per_day:
             goes_on += "if the trace began with an empty cluster, set planning.warm_up"
-        goes_on = goes_on or "--window 14d plans for the last two weeks alone"
+        last = "14d plans for the last two weeks" if len(cores) >= 21 * per_day else "7d plans for the last week"
+        goes_on = goes_on or f"--window {last} alone"
         more = f"needs {end.share:.1f} times {end.than}" if end.share < inf else f"needs something, {end.than} nothing"
         yield f"demand is still rising: the last {end.part} {more}; {goes_on}"
     if filling:

@@ -19,6 +19,7 @@ WIDTH = 1000
 """How wide a picture of panels is, in its units."""
 COLOURS = 7  # of series, in the style sheet
 LEAST_WIDTH, HEIGHT, GAP = 180.0, 250.0, 24.0
+KEYED = 3 * LINE  # ours: more height than this that a key takes is added to its panel
 HEADROOM, ROOM = 1.06, 0.15  # ours: above what begins at zero, and around points
 DOTTED, MARKED = 12, 60  # ours: a line of at most so many points has whiskers, or dots
 MANY = 12  # ours: of more names than these, only some are written below an axis
@@ -177,6 +178,7 @@ def _panel(
         entries = Canvas(width, 0.0)
         entries.height = key(entries, _entries([panel], classes))
         canvas.put(entries, (0.0, above))
+        canvas.height += max(entries.height - KEYED, 0.0)
         above += entries.height
     frame = framed(canvas, _across(panel, width), _upright(panel, ends or _ends(panel)), above=above)
     _DRAW[panel.kind](frame, panel, classes)
@@ -350,19 +352,22 @@ def _heat(frame: Frame, panel: Panel, _: Mapping[str, str]) -> None:
 
 
 def _dots(frame: Frame, panel: Panel, classes: Mapping[str, str]) -> None:
-    """Points with their names, above or below, where neither a point nor another name is; a dashed line joins those on
-    the front."""
+    """Points with their names, above or below, where neither a point nor another name is (of many only there, those on
+    the front first); a dashed line joins those on the front."""
     marks = sorted((m for name in panel.series for m in panel.of(name)), key=lambda m: m.x)
     frame.canvas.path([frame.at(m.x, m.values[0]) for m in marks if m.values[1]], "p-front")
     points = [frame.at(m.x, m.values[0]) for m in marks]
     taken = [(x, y, NAME_GAP) for x, y in points]
-    for (x, y), mark in zip(points, marks, strict=True):
+    are_many = len(marks) > MANY
+    told = zip(points, marks, strict=True)
+    for (x, y), mark in sorted(told, key=lambda one: are_many and not one[1].values[1]):
         frame.canvas.dot((x, y), 6, f"{classes[mark.series]} p-fill")
         half = text_width(mark.series) / 2
         middle = min(max(x, half), frame.canvas.width - half)
         near = [up for far, up, wide in taken if abs(middle - far) < half + wide]
         free = (y + off for off in (-15, 18, 31, 44) if all(abs(y + off - up) >= 2 * NAME_GAP for up in near))
-        level = next(free, y - 15)
+        if (level := next(free, None if are_many else y - 15)) is None:
+            continue
         taken.append((middle, level, half))
         frame.canvas.text((middle, level + 4), mark.series, "p-t p-halo", "middle")
 

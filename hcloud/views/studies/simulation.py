@@ -207,10 +207,12 @@ def _headline(comparison: StrategyComparison) -> str:
     reserved = " + ".join(names) if len(names) <= _NAMED_TYPES else f"{names[0]} and {len(names) - 1} other types"
     reserved += " reserved" if any(c.runs[0].pool for c in comparison.strategies) else ", nothing reserved"
     place = key.region if key.region == OWN else f"{key.provider} {key.region}"
+    oldest = min(offer.origin.day for offer in comparison.shop.offers)
+    priced = "" if key.region == OWN or comparison.shop.is_of_study else f" · prices of {oldest}"
     informed = "profiled" if comparison.profiled else "without profiling: users' own requests"
     cloud = cloud_words(comparison.cloud, comparison.shop)
     jobs = f"{comparison.workload_name}: {counted(comparison.jobs, 'job')}"
-    return f"{jobs} · cloud {cloud} · {place}, {reserved} · {informed}"
+    return f"{jobs} · cloud {cloud} · {place}, {reserved}{priced} · {informed}"
 
 
 def _is_short(comparison: StrategyComparison) -> bool:

@@ -18,8 +18,10 @@ _WEEKS = (1, 2, 4, 8, 13, 20, 26, 30, 35, 40, 45, 52, 53, 60, 70, 80, 90, 104, 1
 _LEVELS = ("p5", "p25", "p50", "p75", "p95", "mean")
 _PAID = {"reserved": "p-c1", "rented": "p-c2"}
 _HIGH = 300.0
-_APART = 0.04
-"""Between lines at one place of an axis of names, so that whiskers do not cover each other."""
+_APART, _ALL_APART = 0.12, 0.6
+"""Between lines at one place of an axis of names, so that whiskers do not cover each other, and the most of all."""
+_MOST_LINES = 8
+"""What a legend of lines has place for; of more strategies the Pareto-optimal ones are drawn."""
 _LOW = 150.0
 """The height of panels of which there is one a strategy."""
 
@@ -43,7 +45,7 @@ def _told(compared: ComparedStrategy) -> str:
 def lines_of(comparison: StrategyComparison) -> PanelGroup | None:
     """Performance over the loads, or over how long jobs are; None where there is one load and one class of jobs."""
     every = comparison.strategies
-    lines = _over_duration(every) if every[0].load is None else _over_load(every)
+    lines = _over_duration(_few(every)) if every[0].load is None else _over_load(every)
     return PanelGroup(lines, own_scales=True, columns=2, height=_HIGH) if lines else None
 
 
@@ -67,13 +69,19 @@ def _groups(comparison: StrategyComparison) -> Iterator[PanelGroup]:
     yield PanelGroup([_heat(c) for c in every if c.first.timeline.reserved], columns=many, height=_LOW)
 
 
+def _few(strategies: Sequence[ComparedStrategy]) -> Sequence[ComparedStrategy]:
+    """Those that are drawn as lines."""
+    return strategies if len(strategies) <= _MOST_LINES else [c for c in strategies if c.on_front][:_MOST_LINES]
+
+
 def _over_duration(strategies: Sequence[ComparedStrategy]) -> list[Panel]:
     """Mean performance, and the jobs that kept it, over how long jobs are; nothing where all are of one class."""
     found = (d.name for c in strategies for run in c.runs if run.placed for d in run.placed.classes)
     names = tuple(dict.fromkeys(sorted(found, key=DURATIONS.index)))
     if len(names) < 2:
         return []
-    beside = [_APART * (at - (len(strategies) - 1) / 2) for at in range(len(strategies))]
+    apart = min(_APART, _ALL_APART / len(strategies))
+    beside = [apart * (at - (len(strategies) - 1) / 2) for at in range(len(strategies))]
     told = list(zip(strategies, beside, strict=True))
     places = [(c.name, x + apart, c, _of_class(name)) for c, apart in told for x, name in enumerate(names)]
     return _both(places, "how long a job takes in isolation", names)
@@ -149,13 +157,15 @@ def _costs(strategies: Iterable[ComparedStrategy]) -> Panel:
     return Panel("cost", "stacked", "", "$ an hour of work", marks, about, names=tuple(names))
 
 
-def _durations(strategies: Iterable[ComparedStrategy]) -> Panel:
+def _durations(every: Sequence[ComparedStrategy]) -> Panel:
+    drawn = _few(every)
     marks = [
         SeriesMark(c.name, float(weeks), (float(c.first.measures.cost.over_weeks(weeks)),))
-        for c in strategies
+        for c in drawn
         for weeks in _WEEKS
     ]
-    about = f"prepaid terms, renewed every {WEEKS_A_TERM} weeks"
+    which = "; Pareto-optimal" if len(drawn) < len(every) else ""
+    about = f"prepaid terms, renewed every {WEEKS_A_TERM} weeks{which}"
     title, across = "cost against duration", "weeks of the same load"
     return Panel(title, "steps", across, "$ in all", marks, about, log="xy", limit=float(WEEKS_A_TERM))
 

@@ -267,6 +267,7 @@ def test_jobs_with_much_memory_are_advised_to_be_planned_apart_where_that_saves(
         ("over-8", "d"),
         ("over-9", "t.csv: no job has so many GiB for each of its vCPUs"),
         ("4-8", "gib_per_vcpu: '4-8' is not as over-4, up-to-4 or over-4-up-to-8"),
+        ("over-8-up-to-4", "gib_per_vcpu: 'over-8-up-to-4' is not as over-4, up-to-4 or over-4-up-to-8"),
         ("over-", "gib_per_vcpu: 'over-' is not as"),
     ],
 )

@@ -68,8 +68,10 @@ def test_all_placements_are_those_that_a_strategy_can_have() -> None:
     assert "SR+sparrow" in names
     assert "OdF+tarcil" in names
     assert "OdF+sparrow" not in names
+    names = [s.name for s in strategies_named(["SR", "HM"], admissions=["all"])]
+    assert names == ["SR+arrival-order", "SR+multi-class", "HM"]  # which can have none, and was all that was said
     with pytest.raises(UsageError, match="HM\\+arrival-order cannot be"):
-        strategies_named(["SR", "HM"], admissions=["all"])
+        strategies_named(["HM"], admissions=["all"])
 
 
 def test_an_audit_changes_no_run(capsys: pytest.CaptureFixture[str]) -> None:

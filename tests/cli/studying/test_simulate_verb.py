@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from decimal import Decimal
 from pathlib import Path
 
@@ -82,7 +83,9 @@ def test_the_first_line_says_when_the_cloud_is_not_that_of_a_plan(
     name = str(write_jobs(tmp_path / "jobs.csv"))
     assert run("compare", name, "--seeds", "1", "-s", "OdF", *provider) == 0
     captured = capsys.readouterr()
-    assert (f"{STUDY} · gcp" in " ".join(captured.out.split("\n\n")[0].split())) == told
+    headline = " ".join(captured.out.split("\n\n")[0].split())
+    assert (f"{STUDY} · gcp" in headline) == told
+    assert (re.search(r" · prices of 20\d\d-\d\d-\d\d · profiled", headline) is None) == told
     assert "HCloud study" not in captured.err  # once is enough
     assert run("sweep", name, "--vary", "limits.hard=0.7", "--strategy", "HF", *provider) == 0
     first = capsys.readouterr().out.split("\n\n")[0]

@@ -17,6 +17,7 @@ from hcloud.model.plans.plan import Risk
 from hcloud.model.workload import Demand, Provenance
 from hcloud.planning.forecasting.fall import DemandFall, end_of, ends_lower, fall_of
 from hcloud.planning.forecasting.rising import growth_of
+from hcloud.usecases.deciding.plan_notes import STILL_RISING
 from hcloud.views.deciding.plan import said_of_risk
 
 WEEK = 604_800
@@ -133,6 +134,21 @@ def test_large_jobs_that_come_by_chance_are_seldom_taken_for_a_rise_or_a_fall_of
             found[part] += end is not None and not 1 / 1.5 <= end.share <= 1.5
     assert found[1.0] <= 15
     assert found[0.1] >= 60
+
+
+@pytest.mark.parametrize(("days", "last", "least"), [(10, 2.0, 50), (14, 2.0, 58), (21, 1.5, 40), (42, 1.5, 55)])
+def test_a_rise_beside_a_season_is_seen_within_weeks(days: int, last: float, least: int) -> None:
+    """Of 60 such traces that doubled within 14 days 5 were said to rise."""
+    hours, found = np.arange(days * 24), {1.0: 0, last: 0}
+    season = (1 + np.sin(2 * np.pi * hours / 24) / 2) * np.where(hours // 24 % 7 < 5, 40, 20)
+    for seed in range(60):
+        chance = np.random.default_rng(seed)
+        noise = np.repeat(1 + 0.08 * chance.standard_normal(days), 24) * (1 + 0.08 * chance.standard_normal(len(hours)))
+        for rise in found:
+            end = end_of(season * noise * np.linspace(1, rise, len(hours)), 24)
+            found[rise] += end is not None and end.share > STILL_RISING
+    assert found[1.0] <= 1
+    assert found[last] >= least
 
 
 @pytest.mark.parametrize(("last", "share"), [(2.0, 2.0), (0.5, 0.5), (1.0, None)])
@@ -359,6 +375,10 @@ def rising(days: list[float], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, c
         (
             [7.0, 13.0, 20.0, 27.0] + [40.0] * 24,
             ["demand begins low: its first 3d need less than 67% of the same days"],
+        ),
+        (
+            [40.0] * 7 + [60.0] * 7,
+            ["demand is still rising: the last week needs 1.5 times the first; --window 7d plans for the last week"],
         ),
         ([40.0] * 14 + [80.0] * 14, ["demand is still rising: the last week needs 2.0 times the first"]),
         ([0.0] * 10 + [80.0] * 18, ["demand is still rising: the last week needs something, the first nothing"]),

@@ -199,6 +199,18 @@ def test_names_of_points_that_lie_close_together_cover_neither_points_nor_names(
         assert all(abs(x - far) >= half + wide or abs(y - up) >= 12 for far, up, wide in boxes[:at]), named[at].text
 
 
+def test_many_names_of_points_are_left_out_where_none_has_place_and_a_long_key_covers_no_line() -> None:
+    """All 73 names lay on each other, and the key of as many lines covered them and the pictures below."""
+    names = [f"strategy {at}" for at in range(30)]
+    dots = drawn(Panel("", "dots", "$", "%", [SeriesMark(n, 1.0, (50.0, float(n == names[-1]))) for n in names]), 340)
+    texts = [e.text for e in ET.fromstring(dots.svg()).iter(f"{SVG}text")]
+    assert names[-1] in texts
+    assert len({*names} & {*texts}) < 8
+    lines = Panel("", "steps", "weeks", "$", [SeriesMark(n, x, (x,)) for n in names for x in (1.0, 2.0)])
+    few = replace(lines, marks=lines.marks[:4])
+    assert drawn(lines, 340, shared=False).height > drawn(few, 340, shared=False).height + 300
+
+
 def test_of_counts_no_tick_lies_between_whole_numbers() -> None:
     panel = Panel("", "stacked", "minutes", "in 5 minutes", [SeriesMark("started", 0.0, (1.0,))], names=("0", "5"))
     texts = {e.text for e in ET.fromstring(drawn(panel).svg()).iter(f"{SVG}text")}

@@ -372,6 +372,10 @@ def test_days_of_a_spreadsheet_are_not_read_as_seconds(text: str, tmp_path: Path
         read_workload(path, options=options)
     path.write_text(text.format("6296", "6297.0416667"))
     assert read_workload(path, options=options)
+    path.write_text("id,start,end,cores\na,46296.5,46297.5,2\nb,46296.25,46297.5,2\n")
+    with pytest.raises(InputError) as refused:
+        read_workload(path)
+    assert "write its days of a spreadsheet as dates" in (refused.value.hint or "")
     path.write_text("submit,duration,start\n0,7200,46296.5\n60,7200,\n")  # submit says that these are seconds
     assert read_workload(path)
 
@@ -733,6 +737,8 @@ _HOURS = [f"2026-11-01T{hour}:00:00Z" for hour in (10, 11, 12)]
         ("time,name,vcpus,launched,terminated", f"{{}},web,4,{_HOURS[0]},{_HOURS[2]}", "unknown column 'launched'"),
         ("LaunchTime,InstanceId,State", "{},i-1,running", "--columns id=InstanceId,submit=LaunchTime,duration=NAME"),
         ("start_time,end_time,plan_cpu", f"{{}},{_HOURS[2]},50", "cores=plan_cpu --set vcpus_per_core=0.01"),
+        ("Job;Gestartet am;Dauer (h);Kerne", "{0};{0};1,5;2", "submit=Gestartet am,duration=Dauer (h),cores=Kerne"),
+        ("SUBMIT_TIME,FINISH_TIME,NREQ_SLOT", f"{{}},{_HOURS[2]},8", "end=FINISH_TIME,cores=NREQ_SLOT"),
         ("name,time,host,usage_user", "cpu,{},a,1.5", "the machines and their use: --columns timestamp=time"),
     ],
 )

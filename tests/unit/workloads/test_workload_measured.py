@@ -141,10 +141,7 @@ def test_machines_that_are_named_in_rows_under_another_name_are_read_as_the_refu
 def test_a_column_beside_names_says_itself_that_it_has_vcpus_or_bytes(tmp_path: Path) -> None:
     """Pods' use was told to be percent of machines, of which nothing was read in the end."""
     (path := tmp_path / "pods.csv").write_text(pods())
-    with pytest.raises(InputError) as caught:
-        read_workload(path)
-    assert isinstance(caught.value.hint, Advice)
-    found = read_workload(path, options=caught.value.hint.on(WorkloadOptions()))
+    found = read_workload(path)
     assert isinstance(found, Demand)
     assert list(found.cores) == pytest.approx(CORES)
     assert found.memory.max() == 2
@@ -164,6 +161,32 @@ def test_a_column_beside_names_says_itself_that_it_has_vcpus_or_bytes(tmp_path: 
         "memory_limit_gb": [beside],
         "requested_memory_gb": [beside],
     }
+
+
+@pytest.mark.parametrize("apart", ["namespace,pod", "pod,container", "container,pod"])
+def test_columns_that_name_a_series_together_are_read(apart: str, tmp_path: Path) -> None:
+    """The containers of a pod at one time were its samples that are there twice."""
+    rows = [f"{iso(n)},{name},{core}\n" for n, core in enumerate(CORES) for name in ("a,b", "b,a", "b,b")]
+    text = f"time,{apart},cores\n" + "".join(rows)
+    found = read(path := tmp_path / "use.csv", text)
+    assert list(found.cores) == pytest.approx([3 * core for core in CORES])
+    assert found.provenance.machines == 3
+    with pytest.raises(InputError, match="a machine's name"):  # cAdvisor has the sum of a pod where it names none
+        read(path, text.replace("b,b", "b,"))
+
+
+@pytest.mark.parametrize("called", ["bucket", "hour"])
+def test_a_column_a_machine_beside_times_of_another_name_is_met_with_its_command(called: str, tmp_path: Path) -> None:
+    """What to say of jobs was all that was said."""
+    rows = "".join(f"{iso(n)};{str(core).replace('.', ',')};1\n" for n, core in enumerate(CORES))
+    (path := tmp_path / "use.csv").write_text(f"{called};web-1;web-2\n{rows}")
+    with pytest.raises(InputError) as caught:
+        read_workload(path)
+    assert isinstance(caught.value.hint, Advice)
+    assert caught.value.hint.keys["columns"] == f"timestamp={called}"
+    found = read_workload(path, options=replace(caught.value.hint.on(WorkloadOptions()), series_value="cores"))
+    assert isinstance(found, Demand)
+    assert list(found.cores) == pytest.approx([core + 1 for core in CORES])
 
 
 def test_cells_of_a_series_may_name_their_unit(tmp_path: Path) -> None:

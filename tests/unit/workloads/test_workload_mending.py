@@ -22,6 +22,7 @@ from hcloud.readers.workloads.options import WorkloadOptions, with_keys
 
 TIMES = "submit,duration\n{},5\n"
 GOOD = "submit,duration,cores\n0,5,2\n"
+WHOLE = "give the whole answer, or: "
 OPTIONS = WorkloadOptions(columns="submit=submit,duration=duration")
 
 
@@ -194,16 +195,22 @@ def test_use_that_dstat_writes_below_its_titles_is_made_a_table(tmp_path: Path) 
 
 @pytest.mark.skipif(shutil.which("jq") is None, reason="needs jq")
 @pytest.mark.parametrize(
-    "text",
+    ("text", "made"),
     [
-        '{"metric": {"__name__": "used"}, "values": [1.5, 2.5], "timestamps": [1790000000000, 1790000300000]}\n',
+        (
+            '{"metric": {"pod": "used"}, "values": [1.5, 2.5], "timestamps": [1790000000000, 1790000300000]}\n',
+            "csv",
+        ),
+        ('[{"metric": {"pod": "a"}, "values": [[1790000000, "1.5"], [1790000300, "2.5"]]}]\n', "json"),
     ],
 )
-def test_series_of_victoriametrics_are_made_a_table(text: str, tmp_path: Path) -> None:
+def test_series_of_victoriametrics_or_a_part_of_an_answer_of_prometheus_are_made_what_is_read(
+    text: str, made: str, tmp_path: Path
+) -> None:
     path = tmp_path / "FILE"
     path.write_text(text)
-    subprocess.run(["bash", "-c", hint_of(path)], cwd=tmp_path, check=True)
-    found = read_workload(tmp_path / "use.csv", options=WorkloadOptions(series_value="cores"))
+    subprocess.run(["bash", "-c", hint_of(path).removeprefix(WHOLE)], cwd=tmp_path, check=True)
+    found = read_workload(tmp_path / f"use.{made}", options=WorkloadOptions(series_value="cores"))
     assert isinstance(found, Demand)
     assert (found.step_seconds, found.cores.tolist()) == (300, [1.5, 2.5])
 
@@ -288,6 +295,33 @@ def test_titles_above_one_machine_are_left_out(above: str, header: str, tmp_path
     found = read_workload(tmp_path / "mended.csv", options=WorkloadOptions(series_value="cores", columns=columns))
     assert isinstance(found, Demand)
     assert found.cores.tolist() == [4, 5]
+
+
+@pytest.mark.parametrize(
+    ("table", "told", "mended"),
+    [
+        (
+            "time,host,cpu_pct,ncpu\n{0},a,50,4\n{0},b,,16\n{1},b,25,16\n",
+            "if ncpu has the vCPUs of each machine, write those in use",
+            "time,host,cores\n{0},a,2\n{0},b,\n{1},b,4\n",
+        ),
+        (
+            "Date,Hour,a,b\n2026-11-01,0,2,4\n2026-11-01,13,2,4\n",
+            "write both into one column",
+            "timestamp,a,b\n2026-11-01 00:00,2,4\n2026-11-01 13:00,2,4\n",
+        ),
+    ],
+)
+def test_what_a_column_beside_says_of_use_is_written_into_its_values_or_times(
+    table: str, told: str, mended: str, tmp_path: Path
+) -> None:
+    """Four vCPUs were taken for all machines, and hours of the day for the use of one."""
+    times = "2026-11-01 10:00", "2026-11-01 10:05"
+    (path := tmp_path / "use.csv").write_text(table.format(*times))
+    said, _, command = hint_of(path).partition(": ")
+    assert said == told
+    subprocess.run(["bash", "-c", command.partition("; else columns")[0]], cwd=tmp_path, check=True)
+    assert (tmp_path / "mended.csv").read_text() == mended.format(*times)
 
 
 @pytest.mark.parametrize("mark", ",|")

@@ -261,6 +261,9 @@ def test_answers_of_datadog_are_read(
         first["series"][0]["metric"] = "system.cpu.idle"
         with pytest.raises(InputError, match=r"system\.cpu\.idle,host:web\) is not CPU use"):
             demand(tmp_path, first)
+    twice = {**rows, "series": [{**tagged[0], "query_index": at} for at in (0, 1)], "values": [values, values]}
+    with pytest.raises(InputError, match="a machine in several queries"):
+        demand(tmp_path, {"data": {"type": "timeseries_response", "attributes": twice}}, series_value=told)
     broken: list[list[object]] = [[[1.0]], [], [["x", 1, {}, {}]]]
     for cells in broken:
         with pytest.raises(InputError, match="series 1"):

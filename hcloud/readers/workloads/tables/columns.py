@@ -15,6 +15,7 @@ from hcloud.errors import InputError
 from hcloud.model.measured.profile import RESOURCES
 from hcloud.model.requirement import ALLOWED, requirement_of
 from hcloud.readers.workloads import limits
+from hcloud.readers.workloads.commands import AS_DATES
 from hcloud.readers.workloads.identity import Hashes, identity_hashes
 from hcloud.readers.workloads.meanings import kind_of
 from hcloud.readers.workloads.quantities import MOST_POINTS, cpus_of, memory_of, plain_of, points_of, with_point
@@ -187,7 +188,7 @@ def check_not_days(times: Floats, where: str) -> None:
     if len(present) and first <= present.min() and present.max() < last and (present % 1.0 > 0).any():
         raise InputError(
             f"{where} has days of a spreadsheet, as {present[0]:.5f}, not seconds",
-            hint="format them there as yyyy-mm-dd hh:mm:ss and save again; of seconds, subtract the same from each",
+            hint=AS_DATES,
         )
 
 

@@ -14,8 +14,10 @@ from hcloud.readers.workloads.source import TraceFile
 
 _OF_DAYS = re.compile(r"_?(date|day|datum)_?")
 _OF_CLOCKS = re.compile(r"_?(time_of_day|time|clock|uhrzeit)_?")
+_OF_HOURS = re.compile(r"_?(hour_of_day|hour|stunde)_?")
 _DAY = re.compile(r"\d{1,4}[-./]\d{1,2}[-./]\d{1,4}", re.ASCII)
 _CLOCK = re.compile(r"[012]?\d:[0-5]\d(:[0-5]\d(\.\d+)?)?( ?[AP]M)?", re.ASCII | re.IGNORECASE)
+_HOUR = re.compile(r"[012]?\d", re.ASCII)
 
 
 def refuse_days_apart(source: TraceFile, names: Sequence[str], first: Sequence[str], mark: str) -> None:
@@ -24,6 +26,8 @@ def refuse_days_apart(source: TraceFile, names: Sequence[str], first: Sequence[s
     if len(first) != len(names):
         return
     clocks = {_stem(_OF_CLOCKS, name): at for at, name in enumerate(names) if _CLOCK.fullmatch(first[at].strip())}
+    hours = {_stem(_OF_HOURS, name): at for at, name in enumerate(names) if _HOUR.fullmatch(first[at].strip())}
+    clocks = hours | clocks
     days = {at: _stem(_OF_DAYS, name) for at, name in enumerate(names) if _DAY.fullmatch(first[at].strip())}
     pairs = {at: clocks[stem] for at, stem in days.items() if stem is not None and stem in clocks}
     rest = job_columns([name for at, name in enumerate(names) if at not in {*pairs, *pairs.values()}])
@@ -50,6 +54,8 @@ def _joined(source: TraceFile, names: Sequence[str], pairs: dict[int, int], mark
     usual = "submit" if is_jobs(job_columns(names)) else "timestamp"
     kept = [at for at in range(len(names)) if at not in pairs.values()]
     called = [next(iter(meant([names[at]], JOBS)), usual) if at in pairs else names[at] for at in kept]
-    cells = f' "{mark}" '.join(f'${at + 1} " " ${pairs[at] + 1}' if at in pairs else f"${at + 1}" for at in kept)
+    clock = {at: f"${other + 1}" for at, other in pairs.items()}
+    clock |= {at: f'sprintf("%02d:00", {clock[at]})' for at in pairs if _stem(_OF_HOURS, names[pairs[at]]) is not None}
+    cells = f' "{mark}" '.join(f'${at + 1} " " {clock[at]}' if at in pairs else f"${at + 1}" for at in kept)
     program = f'{{sub(/\\r$/, "")}} NR == 1 {{print "{mark.join(called)}"; next}} {{print {cells}}}'
     return piped(source, f"awk -F{shlex.quote(mark)} {shlex.quote(program)}")

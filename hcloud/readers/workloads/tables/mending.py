@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from hcloud.errors import Problem
 from hcloud.readers.workloads.commands import piped
 from hcloud.readers.workloads.source import TraceFile
+from hcloud.readers.workloads.tables.header import separator
 
 _MOST = 20  # ours: lines that a command leaves out
 _NOTHING = "N/A|n/a|NA|NULL|null|None|none|NaN|nan|-"
@@ -67,3 +69,17 @@ def _mending(problems: Sequence[Problem], plain: PlainTable | None, *, rest: boo
         return ""
     out = "; ".join(f"{line}d" for line in lines)
     return f"correct what is named, or leave these lines out: sed '{out}'"
+
+
+def in_use_command(source: TraceFile, names: Sequence[str], value: int, size: tuple[str, str]) -> str:
+    """The command that writes vCPUs in use in place of a part of a machine and the column with its vCPUs, of which the
+    whole is so much; nothing for cells that may hold a separator or a decimal comma."""
+    named, whole = size
+    if b'"' in source.head or separator(source.head.split(b"\n", 1)[0].decode("utf-8", "replace")) != ",":
+        return ""
+    kept = [at for at, name in enumerate(names) if name != named]
+    header = ",".join("cores" if at == value else names[at] for at in kept)
+    product = f'(${value + 1} == "" ? "" : ${value + 1} * ${names.index(named) + 1} / {whole})'
+    cells = ' "," '.join(product if at == value else f"${at + 1}" for at in kept)
+    program = f'{{sub(/\\r$/, "")}} NR == 1 {{print "{header}"; next}} {{print {cells}}}'
+    return piped(source, f"awk -F, {shlex.quote(program)}")

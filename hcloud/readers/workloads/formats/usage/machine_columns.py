@@ -22,11 +22,13 @@ from hcloud.readers.workloads.meanings import (
     meant,
     memory_in_use,
     plain,
+    sizes_apart,
     spelt,
 )
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.source import TraceFile
 from hcloud.readers.workloads.tables.header import first_rows
+from hcloud.readers.workloads.tables.mending import in_use_command
 from hcloud.units import some_of
 
 GOOGLE = "TimeSeries ID"
@@ -45,12 +47,15 @@ _BOUNDS_OF_CPUS = re.compile(r"(.*_)?(available|free|nodes)")
 """What CPUs there are, not how many are in use."""
 _PERCENT = re.compile(r"%|\bper ?cent(age)?\b", re.IGNORECASE)
 _CORES = re.compile(r"\bv?(cpus|cores)\b", re.IGNORECASE)
+_WHOLE = {"percent": "100", "fraction": "1"}
 _PARTS = {"m": 1e3, "milli": 1e3, "micro": 1e6, "nano": 1e9}
 _IN_PARTS = re.compile(
     r".*(milli|micro|nano)v?(?:cpu|core)s?|(?:.*_)?(m)(?:cpu|core)s?"
     r"|(?:.*_)?v?(?:cpu|core)s?(?:_.*)?_(milli)s?|(?:.*_)?v?(?:cpu|core)s?_(m)"
 )
 """No name of a machine's type, as t3.micro."""
+_OF_A_POD = frozenset({"namespace", "pod", "pod_name", "container", "container_name"})
+"""Columns that name a series together: pods of several namespaces may be called alike."""
 _DAY = re.compile(r"\s*\d{4}-\d\d-\d\d\s*", re.ASCII)
 _NAMED = 5
 
@@ -59,7 +64,7 @@ _NAMED = 5
 class MachineColumns:
     """Where the columns stand: the time, the machine's name (none: a column a machine), values, memory; of each value's
     column the unit where its name says it, and how many of this are in a vCPU; whether they are one series of all use,
-    and the names of those left out."""
+    and the names of those left out; where the name goes on, of a pod's container."""
 
     time: int
     values: tuple[int, ...]
@@ -69,6 +74,7 @@ class MachineColumns:
     in_a_vcpu: Mapping[int, float] = field(default_factory=dict)
     of_all: bool = False
     left_out: tuple[str, ...] = ()
+    named_by: tuple[int, ...] = ()
 
     @property
     def numbers(self) -> tuple[int, ...]:
@@ -200,23 +206,28 @@ def _long(
     source: TraceFile, names: list[str], options: WorkloadOptions, found: dict[str, str], value: str
 ) -> MachineColumns:
     """A row a machine and time; columns of no meaning are refused unless ``--columns`` is given."""
-    known = {found[mine] for mine in ("timestamp", "name", value, "memory") if mine in found}
+    pods = [] if options.columns else [name for name in names if plain(name) in _OF_A_POD]
+    pods = pods if found.get("name") in pods else []
+    known = {found[mine] for mine in ("timestamp", "name", value, "memory") if mine in found} | {*pods}
     extra = [name for name in names if name not in known]
-    if extra and not options.columns and options.extra_columns == "refuse":
-        raise InputError(
-            f"{source.name}: line 1: unknown column {shown(extra[0])}",
-            hint=advice(source, {"extra_columns": "ignore"}, told="columns that are not needed can be skipped"),
-        )
     at = names.index(found[value])
+    unit = value if value != "value" else _unit(found[value])
+    if extra and not options.columns and options.extra_columns == "refuse":
+        hint: str = advice(source, {"extra_columns": "ignore"}, told="columns that are not needed can be skipped")
+        sizes = sizes_apart({}, extra) if unit in _WHOLE and options.series_cores is None else []
+        if len(sizes) == 1 and (command := in_use_command(source, names, at, (sizes[0], _WHOLE[unit]))):
+            hint = f"if {sizes[0]} has the vCPUs of each machine, write those in use: {command}; else {hint}"
+        raise InputError(f"{source.name}: line 1: unknown column {shown((sizes or extra)[0])}", hint=hint)
     return MachineColumns(
         time=names.index(found["timestamp"]),
         values=(at,),
         name=names.index(found["name"]) if "name" in found else None,
         memory=names.index(found["memory"]) if "memory" in found else None,
-        units={at: value if value != "value" else _unit(found[value])},
+        units={at: unit},
         in_a_vcpu={at: _in_a_vcpu(found[value], options)},
         of_all="name" not in found,
         left_out=tuple(extra),
+        named_by=tuple(names.index(name) for name in pods),
     )
 
 

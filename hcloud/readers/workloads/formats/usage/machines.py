@@ -103,7 +103,8 @@ class _MachineTable:
 
     def read_at_once(self) -> bool:
         """Take all rows by their distinct texts; False, and the table is of no use, where one is not plain."""
-        table = None if self.columns.name is None else distinct_texts(self.source, self.header)
+        by_one = self.columns.name is not None and len(self.columns.named_by) < 2
+        table = distinct_texts(self.source, self.header) if by_one else None
         if table is None or not 0 < len(table[0].codes) <= self.options.max_rows:
             return False
         names = table[cast("int", self.columns.name)]
@@ -194,8 +195,9 @@ class _MachineTable:
             for at in self.columns.values:
                 self._sample(line, names[at], time, (cells, at))
             return
-        machine = cells[self.columns.name].strip()
-        if not machine or len(machine.encode()) > limits.TEXT_BYTES:
+        parts = [cells[at].strip() for at in self.columns.named_by or (self.columns.name,)]
+        machine = "/".join(parts)
+        if not all(parts) or len(machine.encode()) > limits.TEXT_BYTES:
             self.findings.add(f"line {line}, column {names[self.columns.name]}", shown(machine), "a machine's name")
             return
         self._sample(line, machine, time, (cells, self.columns.values[0]))

@@ -109,6 +109,10 @@ def _filled(pairs: Sequence[Sequence[Any]], left_out: dict[str, int]) -> list[Se
 def of_datadog(document: Mapping[str, Any], findings: Findings, left_out: dict[str, int]) -> Iterator[MeasuredSeries]:
     """Each series of an answer of version 1, with its metric and its points, or of 2, where the times are of all."""
     answer = object_in(object_in(document, "data"), "attributes") or document
+    asked = [(str(one.get("group_tags")), str(one.get("query_index"))) for one in objects_in(answer, "series")]
+    if "times" in answer and len({machine for machine, _ in asked}) < len(set(asked)):
+        findings.add("series", "a machine in several queries", "one query, of its use of CPUs: no metric is named here")
+        return
     for at, one in enumerate(objects_in(answer, "series"), 1):
         unit, metric = next(iter(objects_in(one, "unit")), {}), str(one.get("metric", ""))
         is_use = NOT_IN_USE.search(metric) is None
