@@ -83,7 +83,7 @@ class Stage:
         place = CloudRegion("aws", "us-east-1")
         store = open_store(str(self.folder / ".hcloud"))
         beside = self.folder / ".hcloud"
-        return LiveGround(loaded, "fake", place, talking, store, self.cloud.clock, TODAY, beside)
+        return LiveGround(loaded, "fake", place, talking, store, self.cloud.clock, TODAY, beside, str(beside))
 
     def run(self, **more: Any) -> None:
         app = load_app(None, {"name": "nap", "command": ["sleep", "1"], "time_cap": "5min"})

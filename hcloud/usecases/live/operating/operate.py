@@ -37,7 +37,7 @@ from hcloud.store.past_ends import past_of
 from hcloud.units import counted_vcpus, some_of
 from hcloud.usecases.live.decide import Kernels, replay
 from hcloud.usecases.live.ground import LiveGround, local_types
-from hcloud.usecases.live.operate_requests import DIRECTORY, JOURNAL, REQUESTS, Requests, alone
+from hcloud.usecases.live.operate_requests import JOURNAL, REQUESTS, Requests, alone, check_not_shared, directory_at
 from hcloud.usecases.live.operating.agents import agents_of
 from hcloud.usecases.live.operating.engine import (
     LOCAL_ENGINE,
@@ -105,7 +105,8 @@ def operating(here: LiveGround, asked: OperateRequest, kernels: Callable[[], Ker
     Raises InputError for a journal or a job file that cannot be read, EvidenceError for jobs that no machine holds,
     StaleError for a journal of another account.
     """
-    directory = here.beside.resolve() / DIRECTORY
+    directory = directory_at(here.where)
+    check_not_shared(directory)
     replan = None if asked.planner is None else asked.planner(here, directory)
     check_begins(directory, asked.files, asked.engine, begun=directory.exists())
     with alone(directory) as lock:
@@ -281,7 +282,7 @@ def _origin(here: LiveGround, engine: str | None, known: JournalContents | None,
         raise
     if known is None:
         where = scope.cloud, scope.account, scope.region
-        return LiveOrigin(uuid4().hex, *where, engine or LOCAL_ENGINE, here.selection)
+        return LiveOrigin(uuid4().hex, *where, engine or LOCAL_ENGINE, here.selection, here.where)
     origin = known.live
     if origin is None:
         raise InputError(f"{directory / JOURNAL}: is not a journal of live work", hint="put it elsewhere")
@@ -304,7 +305,7 @@ def _setup(here: LiveGround, policy: Policy, known: JournalContents | None, engi
         return made
     if policy.is_stated and (differs := different(setup_for(here, policy.beside(known.setup)), known.setup)):
         raise UsageError(
-            f"{here.beside.resolve() / DIRECTORY}: work is running there with {differs}",
+            f"{directory_at(here.where)}: work is running there with {differs}",
             hint="leave these options out to continue, or end it first: hcloud operate stop",
         )
     return known.setup
@@ -335,7 +336,7 @@ def _parts(
     rhythm = rhythm_of(here)
     waits = WaitLimits(first_poll=0.02, longest_poll=0.2) if here.is_local or here.is_rehearsal else WaitLimits()
     machines = Machines(here.cloud, here.clock, waits, rhythm.settled, here.is_stopped)
-    requests = Requests(here.beside.resolve() / DIRECTORY / REQUESTS)
+    requests = Requests(directory_at(here.where) / REQUESTS)
     crash = crash_from(os.environ)
 
     def renew(session: ControlSession, fold: Fold) -> None:
