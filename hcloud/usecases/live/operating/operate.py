@@ -13,6 +13,7 @@ from uuid import uuid4
 
 from hcloud.control.operating.fold import Fold
 from hcloud.control.operating.wanted import SpendingLimits, reserve_beyond
+from hcloud.control.sessions.decode import holding
 from hcloud.control.sessions.session import ControlSession
 from hcloud.errors import CloudError, EvidenceError, InputError, StaleError, UsageError
 from hcloud.live.operating.loop import OperatingLoop
@@ -196,13 +197,15 @@ def kept_limits(asked: SpendingLimits, known: LimitsSet | None) -> SpendingLimit
 
 def _check_fits(orders: Sequence[JobOrder], setup: Setup) -> None:
     """EvidenceError for jobs that no machine holds: better now than when their turn comes."""
-    bad = [o for o in orders if not any(o.cores <= t.cores and o.memory <= t.memory for t in setup.types)]
+    types = holding(setup)
+    bad = [o for o in orders if not any(o.cores <= t.cores and o.memory <= t.memory for t in types)]
     if bad:
-        most = setup.types[-1]
+        most = types[-1]
         holds = f"{counted_vcpus(most.cores / 1000)} and {most.memory / 1024:g} GiB"
         named = [f"{o.id} ({counted_vcpus(o.cores / 1000)}, {o.memory / 1024:g} GiB)" for o in bad]
         raise EvidenceError(
-            f"no machine holds {some_of(named, NAMED)}: the largest type, {most.name}, has {holds}",
+            f"no {'reserved ' if types is not setup.types else ''}machine holds {some_of(named, NAMED)}: "
+            f"the largest type, {most.name}, has {holds}",
             hint="ask for less, or allow larger types",
         )
 
