@@ -76,7 +76,7 @@ def choose(rules: Rules, now: Situation) -> tuple[int, int, float]:
     if action == ON_DEMAND and rules.spot and now.restartable and now.needed < rules.spot_quality:
         return SPOT, RESTARTABLE, (rules.spot_quality - now.needed) / SCALE
     if action == RESERVED and now.room <= 0:
-        return QUEUE, POOL_FULL, 0.0
+        return QUEUE, HELD_BY_NONE if now.room < 0 else POOL_FULL, 0.0
     return action, reason, margin
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
@@ -51,6 +52,14 @@ def test_the_same_order_again_gives_the_same_machines(rig: Rig) -> None:
     first = rig.cloud().launch(order(rig))
     again = rig.cloud().launch(order(rig))
     assert sorted(m.id for m in again.machines) == sorted(m.id for m in first.machines) == ids(rig)
+
+
+def test_the_same_order_once_its_machines_have_ended_never_comes_to_nothing_without_a_word(rig: Rig) -> None:
+    """A controller that was away while spot capacity was taken back ended by it, and so did each that went on."""
+    rig.cloud().terminate([m.id for m in rig.cloud().launch(order(rig)).machines])
+    rig.later(7200)
+    with suppress(CloudError):
+        assert rig.cloud().launch(order(rig)).machines
 
 
 def test_orders_of_different_keys_are_different_machines(rig: Rig) -> None:

@@ -37,7 +37,7 @@ from hcloud.readers.applications.app import load_app
 from hcloud.readers.applications.profiles import load_profile
 from hcloud.readers.configuration.config import load_config
 from hcloud.usecases.live.ground import LiveGround
-from hcloud.usecases.live.profile_cloud import Errand, NoMachineError, profile_on_cloud
+from hcloud.usecases.live.profile_cloud import Errand, NoMachineError, Trip, end_left, profile_on_cloud
 from hcloud.usecases.live.state import open_store
 from hcloud.usecases.measuring.profile_run import ProbeRequest
 from hcloud.usecases.tools.fake import environment, size_of
@@ -83,7 +83,7 @@ class Stage:
         place = CloudRegion("aws", "us-east-1")
         store = open_store(str(self.folder / ".hcloud"))
         beside = self.folder / ".hcloud"
-        return LiveGround(loaded, "fake", place, talking, store, self.cloud.clock, TODAY, beside)
+        return LiveGround(loaded, "fake", place, talking, store, self.cloud.clock, TODAY, beside, str(beside))
 
     def run(self, **more: Any) -> None:
         app = load_app(None, {"name": "nap", "command": ["sleep", "1"], "time_cap": "5min"})
@@ -182,6 +182,26 @@ def test_A3_a_killed_run_leaves_a_machine_that_its_state_can_end(aws: FakeAws, t
     [probe] = (tmp_path / ".hcloud" / "probes").iterdir()
     assert main.run(["destroy", "--state", str(probe), "--ends", "1", "-y"]) == 0
     assert not aws.ledger.live(aws.clock.now())
+
+
+def test_the_next_run_ends_what_a_killed_one_left_and_nothing_of_one_that_measures(stage: Stage) -> None:
+    """It ran on for hours, until 'hcloud gc' took its time to be over, unless somebody knew the folder of its state."""
+
+    def killed(nonce: str) -> str:
+        assert not list(end_left(stage.ground(), lambda: False)), "it measures"
+        assert stage.live() == 1
+        raise KeyboardInterrupt
+
+    stage.say = killed
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(Trip, "end", lambda trip: None)
+        with pytest.raises(KeyboardInterrupt):
+            stage.run()
+    assert (stage.live(), len(stage.left())) == (1, 1)
+    [told] = end_left(stage.ground(), lambda: False)
+    assert told.endswith("a measurement that was killed left it running")
+    assert (stage.live(), stage.left()) == (0, [])
+    assert not list(end_left(stage.ground(), lambda: False))
 
 
 def test_A4_an_interrupt_ends_the_machine(aws: FakeAws) -> None:

@@ -229,7 +229,7 @@ class Renting:
         config.write_text("live: {project: shop}", encoding="utf-8")
         loaded = load_config(config)
         beside, clock = self.directory / ".hcloud", self.rig.fake.clock
-        ground = LiveGround(loaded, selection, place, cloud, self.store, clock, self.now().date(), beside)
+        ground = LiveGround(loaded, selection, place, cloud, self.store, clock, self.now().date(), beside, str(beside))
         ground.book = self.book()
         return report_of_live(ground, ReportRequest(loaded, self.now(), span, "team"))
 

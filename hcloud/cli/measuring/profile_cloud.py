@@ -39,7 +39,7 @@ def measure_on_cloud(
     session: CliSession, flags: MeasuringFlags, wanted: Iterable[tuple[App, Path]], probing: ProbeRequest
 ) -> Iterator[ProfileRun]:
     """Measure one after the other, each on a machine of its own."""
-    from hcloud.usecases.live.profile_cloud import MAX_DOLLARS, Errand, fare_of, profile_on_cloud
+    from hcloud.usecases.live.profile_cloud import MAX_DOLLARS, Errand, end_left, fare_of, profile_on_cloud
 
     if flags.max_dollars is not None and not 0 < flags.max_dollars < float("inf"):
         raise UsageError("--max-dollars has to be a number above 0")
@@ -55,5 +55,7 @@ def measure_on_cloud(
             else:
                 confirm(session, f"launch {what}, and end it?", yes=flags.yes)
             with stopping(terminal) as stop, terminal.progress(f"measuring {app.name} there", 1.0) as advance:
+                for told in end_left(here, stop):
+                    terminal.note(told)
                 outcome = profile_on_cloud(here, errand, advance, stop)
         yield outcome

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from hcloud.model.running.decision import Decided, Decision, DecisionAction, Declined
 from hcloud.policy import codes
@@ -16,10 +16,11 @@ from hcloud.policy.facts import (
     Missed,
     Reason,
     Setup,
+    TypeFacts,
     quality,
     seconds,
 )
-from hcloud.policy.mapping import MappingRule, Situation, choose
+from hcloud.policy.mapping import MAP_RESERVED, MappingRule, Situation, choose
 from hcloud.policy.registry import RULES
 from hcloud.policy.repair import AUTOSCALE
 from hcloud.units import counted_vcpus, short_percent
@@ -78,9 +79,18 @@ def _no_spot_capacity(_setup: Setup, order: DecodedCommand, _facts: DecisionFact
 
 
 def _too_large(setup: Setup, _order: DecodedCommand, facts: DecisionFacts) -> str:
-    most = setup.types[-1]
+    most, kinds = holding(setup)[-1], "reserved server" if setup.rules.mapping == MAP_RESERVED else "type"
     asked = f"{counted_vcpus(facts.ask / 1000)} and {facts.memory / 1024:,.1f} GiB"
-    return f"it asks for {asked}; no type has that ({most.name}: {most.cores / 1000:g} and {most.memory / 1024:,.1f})"
+    return (
+        f"it asks for {asked}; no {kinds} has that ({most.name}: {most.cores / 1000:g} and {most.memory / 1024:,.1f})"
+    )
+
+
+def holding(setup: Setup) -> Sequence[TypeFacts]:
+    """The types that jobs can be on, the largest last: those of the reserve where nothing is rented."""
+    if setup.rules.mapping != MAP_RESERVED:
+        return setup.types
+    return sorted((setup.types[kind] for kind, _ in setup.lots), key=lambda t: t.cores)
 
 
 _MAPPINGS = {int(r.sets["mapping"]): r for r in RULES["mapping"].values() if issubclass(r, MappingRule)}

@@ -266,6 +266,8 @@ def _replayed(ground: MemoryWorld, known: RememberedOrder) -> LaunchOutcome:
     now = ground.clock.now()
     rented = [ground.ledger.machines[i] for i in known.ids]
     there = [m for m in rented if ground.semantics.lingers or m.is_there(now)]
+    if rented and not there:
+        raise NoCapacityError("the machines of this order have ended", ground.call("launch", "no-capacity"))
     machines = tuple(ground.machine(m, dict(m.tags), now) for m in there)
     return LaunchOutcome(machines, known.order.count - len(machines), known.why)
 

@@ -274,7 +274,13 @@ def _remember(run: ApplyRun, intent: Intent, answer: LaunchOutcome) -> tuple[Mac
     if bare:
         end_unwanted(run, bare)
     came = Came(machines=tagged, missing=answer.missing + len(bare), why=answer.why)
-    run.book.done(intent, came, remembering(tagged, intent))
+    try:
+        run.book.done(intent, came, remembering(tagged, intent))
+    except HcloudError:
+        if tagged:
+            ids = ", ".join(m.id for m in tagged)
+            run.problem(f"{tagged[0].address}: {ids} launched and not noted in the state: the next apply finds it")
+        raise
     if bare:
         raise UntaggedError(
             f"{counted(len(bare), 'machine')} made without the tags of the order, and ended at once",

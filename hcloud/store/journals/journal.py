@@ -40,7 +40,7 @@ MOST_POOL = 1_000_000
 @dataclass(frozen=True, slots=True)
 class LiveOrigin:
     """Where live work belongs: its lineage, whose cloud it rents from, and what runs its jobs; ``selection`` is how the
-    command line named that cloud (``fake`` is one like AWS, too)."""
+    command line named that cloud (``fake`` is one like AWS, too); ``state`` is the place of its state."""
 
     lineage: str
     cloud: str
@@ -48,6 +48,7 @@ class LiveOrigin:
     region: str
     engine: str
     selection: str = ""
+    state: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ from hcloud.usecases.asked import seconds_named
 from hcloud.usecases.deciding.plan import plan_for
 from hcloud.usecases.live.ground import LiveGround, market_of
 from hcloud.usecases.live.held import with_held
+from hcloud.usecases.live.operate_requests import never_ran
 from hcloud.usecases.workloads.journals import jobs_of_journal
 from hcloud.usecases.workloads.sources import within
 
@@ -128,7 +129,7 @@ def _works(directory: Path) -> Iterator[JournalContents]:
     aside = sorted(directory.glob("journal.*.jsonl"), key=lambda p: int(p.stem.rpartition(".")[2]))
     ends = {read_header(path)[1]: path for path in (*aside, present) if path.exists() and path.stat().st_size}
     if not ends:
-        raise UsageError(f"{directory}: 'hcloud operate' has never run there", hint="hcloud operate jobs.csv")
+        raise never_ran(directory)
     for path in ends.values():  # a part that is put aside again is named later: the last part of each work
         yield read_whole(path)
 

@@ -83,8 +83,8 @@ class LiveGround:
     store: MendableStore
     clock: Clock
     today: date
-    beside: Path = Path(".hcloud")
-    where: str = ""
+    beside: Path
+    where: str
     tell: Tell = silent
     stops: list[Stop] = field(default_factory=list)
 

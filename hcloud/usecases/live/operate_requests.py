@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from hashlib import sha256
 from pathlib import Path
 from shutil import rmtree
 from urllib.parse import quote, unquote
 from uuid import uuid4
 
-from hcloud.errors import HcloudError
+from hcloud.errors import HcloudError, UsageError
 from hcloud.live.operating.desk import FORCED
 from hcloud.model.running.note import KEEPING, Asked
 from hcloud.store.files.lock import OPERATE, FileLock
 from hcloud.store.files.private_directory import PrivateDirectory
 from hcloud.store.journals.events import from_line
-from hcloud.store.journals.journal import read_header
+from hcloud.store.journals.journal import LiveOrigin, read_header
 from hcloud.whole_files import whole_file
 
 DIRECTORY, JOURNAL, REQUESTS = "operate", "journal.jsonl", "requests"
+BEGINS = "hcloud operate run jobs.csv"
+READABLE = 40  # ours: characters of a bucket's address in the name of its directory
 LAST_BYTES = 4096
 """Ours: more than the last two notes of finished work take."""
 ASKS = ("drain", "stop", KEEPING, FORCED, "cancel")
@@ -31,8 +35,35 @@ BY_NAME, LONGEST_FILE_NAME = ".asked", 255
 
 
 def directory_at(place: str) -> Path:
-    """The directory of live work, beside the state at a place."""
-    return Path(".hcloud" if "://" in place else place).resolve() / DIRECTORY
+    """The directory of live work: beside the state at a place, and of each state in a bucket another one here."""
+    if "://" not in place:
+        return Path(place).resolve() / DIRECTORY
+    from hcloud.store.buckets.address import parse_address
+
+    address = str(parse_address(place))
+    words = re.sub(r"[^A-Za-z0-9]+", "-", address.partition("://")[2])[:READABLE]
+    return Path(".hcloud").resolve() / f"{DIRECTORY}-{words}-{sha256(address.encode()).hexdigest()[:8]}"
+
+
+def never_ran(directory: Path) -> UsageError:
+    """That nothing was ever operated in a directory, with what begins it, or goes on with what may be meant."""
+    return UsageError(f"{directory}: 'hcloud operate' has never run there", hint=_shared(directory) or BEGINS)
+
+
+def check_not_shared(directory: Path) -> None:
+    """Refuse to begin work for a state in a bucket that may be under way where all of them once had it."""
+    if hint := _shared(directory):
+        raise UsageError(f"{directory}: no work is running there, and it may be in another directory", hint=hint)
+
+
+def _shared(directory: Path) -> str:
+    """What to do about work that is not finished and was begun when all states in buckets had one directory."""
+    old = directory.with_name(DIRECTORY)
+    live = None if old == directory or directory.exists() else _unfinished(old / JOURNAL)
+    if live is None or live.state:
+        return ""
+    ends = f"hcloud operate stop --state {old.parent} --cloud {live.selection or live.cloud}"
+    return f"{old} has unfinished work of some state: 'mv {old} {directory}' if it is of this one, else end it: {ends}"
 
 
 def lock_of_work(place: str) -> FileLock | None:
@@ -62,11 +93,15 @@ def alone(directory: Path) -> Iterator[FileLock]:
 def cloud_of_work(place: str, *, finished_too: bool) -> str | None:
     """How the command line named the cloud of the work at a place; None where there is none, or none that goes on
     unless it may be ``finished_too``, or where the journal does not say it."""
-    path = directory_at(place) / JOURNAL
+    live = _unfinished(directory_at(place) / JOURNAL, finished_too=finished_too)
+    return (live.selection or None) if live else None
+
+
+def _unfinished(path: Path, *, finished_too: bool = False) -> LiveOrigin | None:
+    """Where the work of a journal belongs; None where there is none, or none that goes on."""
     if not path.is_file() or not path.stat().st_size or (_is_finished(path) and not finished_too):
         return None
-    live = read_header(path)[1]
-    return (live.selection or None) if live else None
+    return read_header(path)[1]
 
 
 def _is_finished(path: Path) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -16,7 +16,7 @@ from typing import cast
 from uuid import uuid4
 
 from hcloud.control.ports import Console, MendableStore
-from hcloud.errors import DeniedByGuardError, HcloudError, NotFoundError, PartialError
+from hcloud.errors import DeniedByGuardError, HcloudError, LockedError, NotFoundError, PartialError
 from hcloud.live.applying.apply import apply, destroy, ends_of_all
 from hcloud.live.applying.guards import ChangeApproval
 from hcloud.live.applying.outcome import ApplyResult
@@ -33,6 +33,8 @@ from hcloud.planning.changes.digest import signed
 from hcloud.profiling.parcel import Parcel, ParcelError, check_no_secrets, complaint, opened, shown, start_up
 from hcloud.profiling.session import ProfilingSession
 from hcloud.readers.applications.profiles import load_profile
+from hcloud.store.files.lock import FileLock
+from hcloud.store.files.private_directory import PrivateDirectory
 from hcloud.store.profiles import save_profile
 from hcloud.usecases.live.ground import FAKE, LiveGround
 from hcloud.usecases.live.launch_template import looked_up, types_coming, without_user_data
@@ -40,7 +42,7 @@ from hcloud.usecases.live.state import open_intents, open_store
 from hcloud.usecases.measuring.profile_run import ProbeRequest, ProfileRun, earlier, file_name
 
 ADDRESS = "profile"
-PROBES = "probes"
+PROBES, MEASURING = "probes", "measuring"
 MAX_DOLLARS = Decimal(1)  # ours: where nobody says
 SET_UP_SECONDS = 900.0  # ours: to boot, to install, and until a console is told
 END_SECONDS = 120.0  # ours: of what an end costs
@@ -155,13 +157,30 @@ def _launched_with(ground: LiveGround, found: ChangeSet) -> LaunchTemplate:
 def _own_site(ground: LiveGround, folder: Path, stop: Callable[[], bool]) -> Iterator[Site]:
     """A state of its own, which is there until the machine is known to be gone: then nothing is left to remember."""
     folder.parent.mkdir(parents=True, exist_ok=True)
+    PrivateDirectory(folder).make()
     store: MendableStore = open_store(str(folder))
     site = replace(ground.site(stop=stop), store=store, waits=WaitLimits(ready=0.0))
-    try:
-        yield site
-    finally:
-        with suppress(HcloudError, OSError):
-            _clear(store, folder)
+    with FileLock(PrivateDirectory(folder / MEASURING)).hold("hcloud profile run"):
+        try:
+            yield site
+        finally:
+            with suppress(HcloudError, OSError):
+                _clear(store, folder)
+
+
+def end_left(ground: LiveGround, stop: Callable[[], bool]) -> Iterator[str]:
+    """End what runs that were killed here left, each by its own state: what came of each, in a sentence."""
+    for folder in sorted((ground.beside / PROBES).glob("*")):
+        try:
+            with _own_site(ground, folder, stop) as site:
+                ended = _end(site, folder)
+        except LockedError:
+            continue  # it measures yet
+        except HcloudError as error:
+            yield f"{error}; {error.hint}" if error.hint else str(error)
+            continue
+        if ended:
+            yield f"terminated {', '.join(ended)}: a measurement that was killed left it running"
 
 
 def _clear(store: MendableStore, folder: Path) -> None:
@@ -256,22 +275,25 @@ class Trip:
 
     def end(self) -> None:
         """End it, whatever somebody asked for meanwhile; PartialError where nobody knows whether it ended."""
-        site = replace(self.site, stop=lambda: False)
-        try:
-            if site.store.load() is None and not site.store.journal().entries():
-                return
-            found = ends_of_all(site)
-            outcome = destroy(site, found, ChangeApproval(ends=len(found.going)))
-            error: HcloudError | None = outcome.error
-            if outcome.result is ApplyResult.CONVERGED:
-                return
-            why = str(error or "; ".join(outcome.problems) or outcome.result)
-        except HcloudError as raised:
-            why = str(raised)
-        raise PartialError(
-            f"the machine that was measured on may still run: {why}",
-            hint=f"hcloud destroy --state {self.folder} --ends 1; or hcloud gc --delete, once its time is over",
-        )
+        _end(replace(self.site, stop=lambda: False), self.folder)
+
+
+def _end(site: Site, folder: Path) -> Sequence[str]:
+    """End all of a state, and tell what; PartialError where nobody knows whether it ended."""
+    try:
+        if site.store.load() is None and not site.store.journal().entries():
+            return ()
+        found = ends_of_all(site)
+        outcome = destroy(site, found, ChangeApproval(ends=len(found.going)))
+        if outcome.result is ApplyResult.CONVERGED:
+            return outcome.ended
+        why = str(outcome.error or "; ".join(outcome.problems) or outcome.result)
+    except HcloudError as raised:
+        why = str(raised)
+    raise PartialError(
+        f"the machine that was measured on may still run: {why}",
+        hint=f"hcloud destroy --state {folder} --ends 1; or hcloud gc --delete, once its time is over",
+    )
 
 
 def _profile(parcel: Parcel, errand: Errand) -> Profile:

@@ -130,14 +130,14 @@ def show_outcome(outcome: ApplyOutcome, terminal: Terminal) -> None:
         if outcome.error.hint:
             terminal.note(f"hint: {outcome.error.hint}")
     for asked in outcome.open:
-        terminal.warn(f"request without an answer: {asked}")
+        terminal.warn(f"request without a noted answer: {asked}")
     if outcome.exit_code and (outcome.left is None or outcome.open):
         there = (
             f"the {counted(len(outcome.launched), 'machine')} launched"
             if outcome.launched
             else "the machines from before"
         )
-        more = " and those of requests without an answer" if outcome.open else ""
+        more = " and those of requests without a noted answer" if outcome.open else ""
         terminal.note(
             f"{there}{more} may be running and cost money; the journal lists them: 'hcloud apply' continues, "
             "'hcloud recover' rebuilds a lost state"

@@ -147,7 +147,7 @@ def test_K3_no_part_of_a_state_may_be_without_end(text: str, why: str) -> None:
 @pytest.mark.parametrize(
     ("line", "code", "said"),
     [
-        ("operate run", 64, "no work is running there\nhint: hcloud operate jobs.csv begins some"),
+        ("operate run", 64, "no work is running there\nhint: hcloud operate run jobs.csv begins some"),
         ("operate run nowhere", 1, "nowhere: no such file of jobs\nhint: write one: CSV with id and command"),
         ("operate run folder", 1, "folder: is a directory, not a file of jobs\nhint: name a file in it"),
         ("state push folder", 1, "folder: is a directory, not a state\nhint: name a file in it"),

@@ -486,8 +486,9 @@ def test_a_reserve_beyond_the_limits_is_refused(here: Path, capsys: pytest.Captu
 
 def test_bad_files_are_refused_before_anything_runs(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for words in (["status"], ["explain", "--job", "a"]):
-        assert main.run(["operate", *words]) == 64
-        assert "'hcloud operate' has never run there" in capsys.readouterr().err
+        assert main.run(["operate", *words, "--state", "mine"]) == 64
+        told = " ".join(capsys.readouterr().err.split())
+        assert "'hcloud operate' has never run there hint: hcloud operate run --state mine jobs.csv" in told
     Path("jobs.csv").write_text("id,command\na,\nb,true\nb,false\n")
     assert main.run(["operate", *RUN]) == 1
     told = capsys.readouterr().err

@@ -34,7 +34,7 @@ def test_after_a_cut_it_is_said_what_may_run_and_how_to_go_on(capsys: pytest.Cap
     assert run(["apply", "-y", *where.split()]) == 6
     said = " ".join(capsys.readouterr().err.split())
     assert "hcloud asks again, until " in said
-    assert "request without an answer: web: " in said
+    assert "request without a noted answer: web: " in said
     assert "x m5.large in " in said
     assert "may be running and cost money" in said
     assert f"'hcloud apply {where}' continues, 'hcloud recover {where}' rebuilds a lost state" in said

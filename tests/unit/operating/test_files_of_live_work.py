@@ -8,13 +8,15 @@ from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
-from operating import World, closed_after, job
+from operating import ORIGIN, World, closed_after, job, setup_of
 
 from hcloud.control.operating.fold import Fold
 from hcloud.errors import UnreachableError, UsageError
 from hcloud.model.running.job import JobOrder, NewJobs, in_pieces
 from hcloud.model.running.note import Asked, JobTaken
 from hcloud.readers.jobs import FollowedFile, JobsFile, SeveralFiles
+from hcloud.store.journals.journal import header_line
+from hcloud.usecases.live.operate_requests import check_not_shared, cloud_of_work, directory_at
 from hcloud.usecases.live.operating.jobs_file import check_same
 
 BROKEN = 'id,command\nlate,"true\n'
@@ -110,3 +112,39 @@ def test_a_drain_does_not_look_all_the_time_for_jobs_that_it_never_takes(tmp_pat
     world.asked.append(Asked(0.0, "drain"))
     assert world.run(passes=200).not_come == ["late"]
     world.check(completed=1)
+
+
+def test_each_state_in_a_bucket_has_live_work_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of them kept it in one directory: the machines and jobs of one were taken for those of another."""
+    monkeypatch.chdir(tmp_path)
+    azure = "https://account.blob.core.windows.net/team/shop"
+    places = ["s3://team/shop", "s3://team/other", "s3://team-shop", "gs://team/shop", azure, ".hcloud", "state"]
+    found = [directory_at(place) for place in places]
+    assert len(set(found)) == len(places)
+    assert directory_at("s3://team/shop/") == found[0] == tmp_path / ".hcloud" / "operate-team-shop-55a93d5f"
+    with pytest.raises(UsageError, match="no query"):
+        directory_at(f"{azure}?sig=secret")
+
+
+@pytest.mark.parametrize("state", ["", "s3://team/other"])
+def test_work_that_all_states_in_buckets_shared_is_not_begun_anew(
+    state: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whose it is nobody can say but who began it; what was noted to be of another state is none of this one's."""
+    monkeypatch.chdir(tmp_path)
+    mine, shared = directory_at("s3://team/shop"), tmp_path / ".hcloud" / "operate"
+    shared.mkdir(parents=True)
+    (shared / "journal.jsonl").write_text(
+        header_line(setup_of("HM", 1), replace(ORIGIN, selection="fake", state=state))
+    )
+    check_not_shared(shared)
+    if state:
+        check_not_shared(mine)
+        return
+    with pytest.raises(UsageError, match="may be in another directory") as refused:
+        check_not_shared(mine)
+    assert f"'mv {shared} {mine}' if it is of this one" in str(refused.value.hint)
+    assert cloud_of_work("s3://team/shop", finished_too=True) is None
+    shared.rename(mine)
+    check_not_shared(mine)
+    assert cloud_of_work("s3://team/shop", finished_too=False) == "fake"

@@ -129,7 +129,7 @@ def test_what_had_not_begun_on_a_lost_machine_is_mapped_anew() -> None:
     made = live.handle(Lost(12.0, 0))  # it has begun by now, and may not begin anew
     assert [(d.action.value, d.job) for d in made] == [("end", "c"), ("release", None)]
     sound(live)
-    assert told(live.handle(came("d", 13.0))) == [("queue", "d", "local queue", "pool-full")]
+    assert told(live.handle(came("d", 13.0))) == [("queue", "d", "local queue", "held-by-none")]
 
 
 def test_a_rented_machine_is_lost_while_it_starts_and_while_it_runs() -> None:

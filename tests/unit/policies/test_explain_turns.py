@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,8 +11,9 @@ import pytest
 
 from hcloud.control.sessions.session import ControlSession
 from hcloud.control.sessions.story import Ahead, Story, Turn
-from hcloud.model.running.decision import Decision
-from hcloud.model.running.event import UNKNOWN, Arrival, Event
+from hcloud.model.catalog import Provider
+from hcloud.model.running.decision import Decision, DecisionAction
+from hcloud.model.running.event import UNKNOWN, Arrival, Event, Pool
 from hcloud.policy import codes
 from hcloud.policy.facts import Setup
 from hcloud.policy.mapping import Situation, choose
@@ -28,11 +30,12 @@ def arrival(job: str, cores: float, vector: tuple[int, ...] = UNKNOWN, at: float
     return Arrival(at, job, round(cores * 1000), 2048, vector, restartable=False, coin=0.5)
 
 
-def last_place(setup: Setup, jobs: list[Arrival]) -> Decision:
+def last_place(setup: Setup, jobs: Sequence[Event]) -> Decision:
     """Where the last of the jobs goes first."""
-    session = ControlSession(setup, kernels(len(jobs)))
+    session, last = ControlSession(setup, kernels(len(jobs))), jobs[-1]
     made = [session.handle(job) for job in jobs][-1]
-    return next(d for d in made if d.job == jobs[-1].job)
+    assert isinstance(last, Arrival)
+    return next(d for d in made if d.job == last.job)
 
 
 def story_of(setup: Setup, jobs: list[Arrival], path: Path) -> Story:
@@ -123,3 +126,13 @@ def test_a_job_on_the_reserve_says_which_limit_would_have_sent_it_away(setup: Se
 def test_a_job_too_large_for_any_type_has_no_turn(setup: Setup, tmp_path: Path) -> None:
     story = story_of(setup, [arrival("a", 64, TOUCHY)], tmp_path / "run.journal")
     assert story.turns == ()
+
+
+def test_where_nothing_is_rented_a_job_is_measured_by_what_is_reserved() -> None:
+    """A job of 100 GiB was told that no type has them, with the name of one that has 128."""
+    setup = make_setup("SR", 1, StreamMarket(Provider("aws"), "us-east-1", ("m5", "r5")))
+    refused = last_place(setup, [replace(arrival("a", 2), memory=100 * 1024)])
+    told = "it asks for 2 vCPUs and 100.0 GiB; no reserved server has that (m5.4xlarge: 16 and 64.0)"
+    assert (refused.action, refused.why) == (DecisionAction.REFUSE, told)
+    lost = last_place(setup, [Pool(0.5, 0), arrival("a", 2, at=1.0)])
+    assert (lost.action, lost.reason) == (DecisionAction.QUEUE, "held-by-none")

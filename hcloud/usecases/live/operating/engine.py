@@ -76,7 +76,7 @@ def check_begins(directory: Path, files: tuple[Path | None, Path | None], engine
     """Refuse, before anything is written, to go on where nothing was ``begun``, and a file of jobs that is not there;
     the second of the files is of jobs for idle capacity."""
     if not begun and files == (None, None) and engine in (None, LOCAL_ENGINE):
-        raise UsageError(f"{directory}: no work is running there", hint="hcloud operate jobs.csv begins some")
+        raise UsageError(f"{directory}: no work is running there", hint="hcloud operate run jobs.csv begins some")
     if files[0] is not None and engine != NO_ENGINE:
         check_there(files[0])
 

@@ -7,14 +7,13 @@ from pathlib import Path
 
 from hcloud.control.operating.costs import rental_of
 from hcloud.control.operating.fold import Fold
-from hcloud.errors import UsageError
 from hcloud.model.holdings.state import LockInfo
 from hcloud.model.report import MachineRental
 from hcloud.store.files.lock import FileLock
 from hcloud.store.files.private_directory import PrivateDirectory
 from hcloud.store.journals.journal import JournalPlace, LiveOrigin, place_of, read_journal, read_on
 from hcloud.usecases.live.ground import FAKE, FAKE_FILE, LiveGround
-from hcloud.usecases.live.operate_requests import DIRECTORY, JOURNAL, directory_at
+from hcloud.usecases.live.operate_requests import JOURNAL, directory_at, never_ran
 from hcloud.usecases.live.operating.operate import fold_of, read_known
 
 
@@ -41,7 +40,7 @@ def journal_at(place: str) -> Path:
     """The journal of live work beside the state at a place; UsageError where there is none."""
     path = directory_at(place) / JOURNAL
     if not path.exists():
-        raise UsageError(f"{path.parent}: 'hcloud operate' has never run there", hint="hcloud operate jobs.csv")
+        raise never_ran(path.parent)
     return path
 
 
@@ -74,8 +73,7 @@ class Onlooker:
 def rentals_of_work(here: LiveGround) -> tuple[MachineRental, ...]:
     """Every machine that live work ever had in this account and region, by the journals beside the state."""
     scope, found = here.patience().ask(here.cloud.scope), dict[str, MachineRental]()
-    directory = here.beside.resolve() / DIRECTORY
-    for path in sorted(directory.glob("journal*.jsonl")):
+    for path in sorted(directory_at(here.where).glob("journal*.jsonl")):
         known = read_journal(path)
         where = known.live
         if where is None or (where.cloud, where.account, where.region) != (scope.cloud, scope.account, scope.region):

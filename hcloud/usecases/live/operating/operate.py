@@ -13,6 +13,7 @@ from uuid import uuid4
 
 from hcloud.control.operating.fold import Fold
 from hcloud.control.operating.wanted import SpendingLimits, reserve_beyond
+from hcloud.control.sessions.decode import holding
 from hcloud.control.sessions.session import ControlSession
 from hcloud.errors import CloudError, EvidenceError, InputError, StaleError, UsageError
 from hcloud.live.operating.loop import OperatingLoop
@@ -37,7 +38,7 @@ from hcloud.store.past_ends import past_of
 from hcloud.units import counted_vcpus, some_of
 from hcloud.usecases.live.decide import Kernels, replay
 from hcloud.usecases.live.ground import LiveGround, local_types
-from hcloud.usecases.live.operate_requests import DIRECTORY, JOURNAL, REQUESTS, Requests, alone
+from hcloud.usecases.live.operate_requests import JOURNAL, REQUESTS, Requests, alone, check_not_shared, directory_at
 from hcloud.usecases.live.operating.agents import agents_of
 from hcloud.usecases.live.operating.engine import (
     LOCAL_ENGINE,
@@ -105,7 +106,8 @@ def operating(here: LiveGround, asked: OperateRequest, kernels: Callable[[], Ker
     Raises InputError for a journal or a job file that cannot be read, EvidenceError for jobs that no machine holds,
     StaleError for a journal of another account.
     """
-    directory = here.beside.resolve() / DIRECTORY
+    directory = directory_at(here.where)
+    check_not_shared(directory)
     replan = None if asked.planner is None else asked.planner(here, directory)
     check_begins(directory, asked.files, asked.engine, begun=directory.exists())
     with alone(directory) as lock:
@@ -195,13 +197,15 @@ def kept_limits(asked: SpendingLimits, known: LimitsSet | None) -> SpendingLimit
 
 def _check_fits(orders: Sequence[JobOrder], setup: Setup) -> None:
     """EvidenceError for jobs that no machine holds: better now than when their turn comes."""
-    bad = [o for o in orders if not any(o.cores <= t.cores and o.memory <= t.memory for t in setup.types)]
+    types = holding(setup)
+    bad = [o for o in orders if not any(o.cores <= t.cores and o.memory <= t.memory for t in types)]
     if bad:
-        most = setup.types[-1]
+        most = types[-1]
         holds = f"{counted_vcpus(most.cores / 1000)} and {most.memory / 1024:g} GiB"
         named = [f"{o.id} ({counted_vcpus(o.cores / 1000)}, {o.memory / 1024:g} GiB)" for o in bad]
         raise EvidenceError(
-            f"no machine holds {some_of(named, NAMED)}: the largest type, {most.name}, has {holds}",
+            f"no {'reserved ' if types is not setup.types else ''}machine holds {some_of(named, NAMED)}: "
+            f"the largest type, {most.name}, has {holds}",
             hint="ask for less, or allow larger types",
         )
 
@@ -281,7 +285,7 @@ def _origin(here: LiveGround, engine: str | None, known: JournalContents | None,
         raise
     if known is None:
         where = scope.cloud, scope.account, scope.region
-        return LiveOrigin(uuid4().hex, *where, engine or LOCAL_ENGINE, here.selection)
+        return LiveOrigin(uuid4().hex, *where, engine or LOCAL_ENGINE, here.selection, here.where)
     origin = known.live
     if origin is None:
         raise InputError(f"{directory / JOURNAL}: is not a journal of live work", hint="put it elsewhere")
@@ -304,7 +308,7 @@ def _setup(here: LiveGround, policy: Policy, known: JournalContents | None, engi
         return made
     if policy.is_stated and (differs := different(setup_for(here, policy.beside(known.setup)), known.setup)):
         raise UsageError(
-            f"{here.beside.resolve() / DIRECTORY}: work is running there with {differs}",
+            f"{directory_at(here.where)}: work is running there with {differs}",
             hint="leave these options out to continue, or end it first: hcloud operate stop",
         )
     return known.setup
@@ -335,7 +339,7 @@ def _parts(
     rhythm = rhythm_of(here)
     waits = WaitLimits(first_poll=0.02, longest_poll=0.2) if here.is_local or here.is_rehearsal else WaitLimits()
     machines = Machines(here.cloud, here.clock, waits, rhythm.settled, here.is_stopped)
-    requests = Requests(here.beside.resolve() / DIRECTORY / REQUESTS)
+    requests = Requests(directory_at(here.where) / REQUESTS)
     crash = crash_from(os.environ)
 
     def renew(session: ControlSession, fold: Fold) -> None:
