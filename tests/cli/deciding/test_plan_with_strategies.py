@@ -227,6 +227,17 @@ def test_all_on_demand_costs_the_same_with_and_without_strategies(
     assert f"${float(baseline['monthly']):,.0f}/month all on demand" in second
 
 
+def test_the_baseline_has_the_seeds_of_the_choice(
+    trace: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Seeds are added to points that the choice is open between: it had three, and what it was compared with two."""
+    monkeypatch.setenv("HYC_OPERATION__RUNS", "20")
+    assert run(planned(trace, "-s", "HM", "-o", "json")) == 0
+    found = json.loads(capsys.readouterr().out)["operation"]
+    chosen = next(p for p in found["points"] if not p["verdict"])
+    assert len(found["baseline"]["kept_by_seed"]) == len(chosen["kept_by_seed"]) > 2
+
+
 def test_the_front_is_drawn(trace: Path, tmp_path: Path) -> None:
     target = tmp_path / "front.svg"
     assert run(planned(trace, "-s", "OdM,HC", "--budget", "9000", "--picture", str(target))) == 0
