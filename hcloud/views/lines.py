@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator
+from decimal import Decimal
 from typing import Any
 
 from rich._wrap import divide_line
@@ -14,11 +15,13 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from hcloud.units import harmless
+from hcloud.units import format_money, harmless
 
 Shown = str | Text | Table | Padding | Group
 """Each text is one line: a newline in it is from outside, and is spelled out. Several lines are several texts."""
 
+_TRIFLE = Decimal("0.01")
+"""Ours: less of a bill is not told."""
 INDENT = 2
 """Where the second line of a folded text begins at least: what begins at the left edge was begun by hcloud."""
 
@@ -139,3 +142,10 @@ def indent_of(text: str, width: int, hang: int) -> int:
     """How far from the left the later lines of a text begin."""
     blanks = len(text) - len(text.lstrip(" "))
     return min(max(hang, blanks), max(width - 8, 0))
+
+
+def less_on_a_bill(covered: Decimal, monthly: Decimal) -> str:
+    """What of a simulated bill is covered by commitments whose own machines are idle; empty where it is a trifle."""
+    if covered <= monthly * _TRIFLE:
+        return ""
+    return f"about {format_money(covered)} less on a bill: the commitment covers other sizes"

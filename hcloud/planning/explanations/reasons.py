@@ -55,7 +55,9 @@ def _what_is_planned_for(outlook: Outlook) -> Iterator[str]:
 def _why_these_types(decision: FleetDecision) -> Iterator[str]:
     best = decision.evaluations[0]
     if not decision.fleet.cost:
-        yield "owned and spot capacity serve all demand: nothing to buy or rent"
+        named = (("owned", any(o.hours_left for o in decision.owned)), ("spot", bool(decision.spot.rentals)))
+        serving = " and ".join(name for name, serves in named if serves)
+        yield f"{serving} capacity serves all demand: nothing to reserve or rent on demand"
         return
     names = " + ".join(c.shape.name for c in decision.types)
     if len(decision.types) > 1:

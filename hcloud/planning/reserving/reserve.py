@@ -17,7 +17,7 @@ Floats = npt.NDArray[np.float64]
 
 CLOSED_FORM = "closed form"
 FLOW = "network flow"
-ALL_ON_DEMAND = "on demand only"
+ALL_ON_DEMAND = "nothing reserved"
 PROOF_TOLERANCE = 1e-9  # relative; floats over a few years of hours lose about 1e-12
 MAX_UNITS = 1 << 40  # total unit-hours stay far inside 64 bits
 

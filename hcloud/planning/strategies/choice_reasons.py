@@ -50,9 +50,9 @@ def _points(gap: Paired) -> str:
 
 def why(points: Sequence[OperatingPoint], chosen: OperatingPoint, target: OperatingTarget) -> Iterator[str]:
     """The sentences that carry the choice: what it meets, what the cheaper and the better ones would do instead."""
-    yield _main(points, chosen, target)
-    if meets(chosen, target) and chosen.kept_qos.low < target.qos:
-        yield f"its interval reaches down to {chosen.kept_qos.low:.1%}: more runs (operation.runs) would tell"
+    unsure = meets(chosen, target) and chosen.kept_qos.low < target.qos
+    low = f"; its interval reaches down to {chosen.kept_qos.low:.1%}: more runs (operation.runs) would tell"
+    yield _main(points, chosen, target) + (low if unsure else "")
     yield from _of_arithmetic(points, chosen)
     yield from _others(points, chosen, target)
 

@@ -12,6 +12,7 @@ from hcloud.harvest.results import PlayedBatch
 from hcloud.policy.placing.searching import MultiClass
 from hcloud.policy.records import Reals, column
 from hcloud.policy.registry import rule_of
+from hcloud.sim.outcomes.covered import covered_beside
 from hcloud.sim.outcomes.placed import PlacementMeasures, placement_measures
 from hcloud.sim.outcomes.watched import SizingMeasures, WatchMeasures, sizing_measures, watch_measures
 from hcloud.sim.outcomes.workflows import WorkflowMeasures, workflow_measures
@@ -196,7 +197,8 @@ class Cost:
 @dataclass(frozen=True, slots=True)
 class Measures:
     """A run in figures; where batch asks for idle hours first, ``idle`` is what became of it, and all else is of the
-    jobs on machines."""
+    jobs on machines. ``covered`` are dollars a month of what is rented that commitments cover while their own machines
+    are idle."""
 
     strategy: str
     seed: int
@@ -212,6 +214,7 @@ class Measures:
     watching: WatchMeasures | None = None
     idle: PlayedBatch | None = None
     workflows: WorkflowMeasures | None = None
+    covered: Decimal = Decimal(0)
 
     @property
     def still_queued(self) -> int:
@@ -247,6 +250,7 @@ def measure(outcome: RunOutcome, last: float | None = None) -> Measures:
         admission_measures(outcome, performance),
         watch_measures(outcome, performance),
         workflows=workflow_measures(outcome),
+        covered=covered_beside(outcome),
     )
 
 

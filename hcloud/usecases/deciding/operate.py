@@ -232,16 +232,17 @@ class _Runs:
         return [self._point(c) for c in self.made]
 
     def baseline(self, chosen: OperatingPoint) -> OperatingPoint:
-        """What a chosen point is compared with: its strategy with no more than what is owned, or whole servers rented
-        where it rents nothing; as it was simulated among the points, else at the seeds of that one."""
+        """What a chosen point is compared with, at the very seeds of that one: its strategy with no more than what is
+        owned, or whole servers rented where it rents nothing."""
         rents = next(c.strategy for c in self.made if c.strategy.name == chosen.strategy)
         if not rents.follows("on_demand"):
             rents = load_strategy("HF" if self.held.servers else "OdF")
         wanted = StrategyCandidate(rents, self.held.servers, BASELINE)
         alike = (c for c in self.made if (c.strategy.name, c.reserve) == (wanted.strategy.name, wanted.reserve))
-        if (found := next(alike, None)) is None:
-            self.add([wanted], range(self.study.seed, self.study.seed + len(chosen.kept_by_seed)), unheard)
-        return replace(self._point(found or wanted), reserve_rule=BASELINE)
+        found, seeds = next(alike, wanted), range(self.study.seed, self.study.seed + len(chosen.kept_by_seed))
+        self.add([found], seeds, unheard)
+        runs = [self.made[found][seed] for seed in seeds]
+        return replace(_point(self.study, found, runs, self.held), reserve_rule=BASELINE)
 
     def _point(self, candidate: StrategyCandidate) -> OperatingPoint:
         return _point(self.study, candidate, tuple(self.made[candidate].values()), self.held)

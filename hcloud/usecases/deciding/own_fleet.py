@@ -27,7 +27,6 @@ from hcloud.planning.strategies.own_fleet import STRATEGY, PlannedFleet, fleet_o
 from hcloud.readers.clouds import load_cloud
 from hcloud.readers.configuration.config import Config, Loaded, MarketSection, ProfilesSection, WorkloadSection
 from hcloud.readers.strategies import load_strategy
-from hcloud.sim.outcomes.covered import covered_beside
 from hcloud.sim.outcomes.measure import Measures, measure
 from hcloud.sim.setup.fitting import largest_whole
 from hcloud.sim.setup.named_servers import last_named
@@ -84,8 +83,7 @@ def predicted(plan: Plan, workload: Workload, book: PriceBook, config: Config) -
     told, study = replace(told, reserved=fleet.reserved), _study(plan, fleet, (workload, book), config)
     if (tasks := len(tasks_for(study, load_strategy(fleet.strategy)))) > most:
         return replace(told, why_not=_too_many(tasks, most))
-    run = simulate_once(study, load_strategy(fleet.strategy), pool=fleet.servers)
-    found = measure(run)
+    found = measure(simulate_once(study, load_strategy(fleet.strategy), pool=fleet.servers))
     if found.still_queued:  # behind one that none of the reserved servers holds: what did not run has no bill
         return replace(told, why_not=f"{counted(found.still_queued, 'job')} would queue for its reserve for ever")
     wait, monthly = found.service.waiting.p95, _monthly(found)
@@ -96,7 +94,7 @@ def predicted(plan: Plan, workload: Workload, book: PriceBook, config: Config) -
         wait_p95=None if math.isnan(wait) else round(wait, 6),
         monthly=monthly,
         all_on_demand=_all_on_demand(study) if is_dearer else None,
-        covered=covered_beside(run) or None if plan.harvest is None else None,  # idle hours keep these machines busy
+        covered=found.covered or None if plan.harvest is None else None,  # idle hours keep these machines busy
     )
 
 

@@ -6,26 +6,22 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 
 from hcloud.model.plans.operation import Band, OperatingPoint, Operation
-from hcloud.model.plans.plan import Plan, Prediction
+from hcloud.model.plans.plan import Plan
 from hcloud.planning.strategies.choice import landmarks
 from hcloud.planning.strategies.own_fleet import fleet_of
 from hcloud.units import HOURS_PER_MONTH, SECONDS_PER_HOUR, format_duration, format_figure, format_money, machines
 from hcloud.views.comment import LONGEST_LINE
 from hcloud.views.escaped import Markdown, md
+from hcloud.views.lines import less_on_a_bill
 from hcloud.views.markdown import PER_MONTH, table
 from hcloud.views.tables import Figures
 
 _NONE = "-"
-_TRIFLE = Decimal("0.01")  # ours: less of a bill is not told
-_MORE = (
-    "those are dollars of use alone; the simulated bill, with starts, gaps, idle instances and jobs kept apart that"
-    " slow each other: "
-)
+_MORE = "by use alone; the simulated bill, with starts, gaps, idle instances and jobs kept apart that slow each other: "
 _DEARER = (
-    "those are dollars of use alone; the simulated bill, which pays more for some machines than the plan does"
-    " ('simulated as' says why): "
+    "by use alone; the simulated bill, which pays more for some machines than the plan does ('simulated as' says why): "
 )
-_LESS = "those are dollars of use alone, by the forecast; the simulated bill, of the window's jobs as they came: "
+_LESS = "by use alone and the forecast; the simulated bill, of the window's jobs as they came: "
 
 
 def points_table(operation: Operation, *, every: bool = False) -> Figures:
@@ -120,7 +116,7 @@ def said_of(operation: Operation) -> Iterator[str]:
     least, most = (count(len(p.kept_by_seed or operation.seeds) for p in operation.points) for count in (min, max))
     seeds = f"{most} seeds" if least == most else f"{least} to {most} seeds"
     about = f"{seeds}, ± at 95%" if most > 1 else "one seed, so no interval"
-    yield f"cloud {operation.cloud}, {about}; kept: 95% of performance; other figures are computed, not simulated"
+    yield f"cloud {operation.cloud}, {about}; kept: 95% of performance; other figures are not simulated"
 
 
 def simulated_lines(plan: Plan) -> Iterator[str]:
@@ -131,18 +127,9 @@ def simulated_lines(plan: Plan) -> Iterator[str]:
         unused = " without what is owned" if plan.unbought != plan.now.name else ""
         other = found.all_on_demand
         beside = "" if other is None else f" (all on demand{unused} {format_money(other)})"
-        beside += _covered(found)
-        yield f"{_by_use(plan, found.monthly)}{format_money(found.monthly)}/month as strategy {found.strategy}{beside}"
-
-
-def _covered(found: Prediction) -> str:
-    """What of a simulated bill is covered by commitments whose machines are idle, where it is no trifle."""
-    if found.covered is None or found.monthly is None or found.covered < found.monthly * _TRIFLE:
-        return ""
-    return (
-        f"; about {format_money(found.covered)} less on a bill, since the commitment covers other sizes while its own"
-        " machines are idle"
-    )
+        less = less_on_a_bill(found.covered or Decimal(0), found.monthly)
+        beside += f"; {less}" if less else ""
+        yield f"{_by_use(plan, found.monthly)}{format_money(found.monthly)}/month as {found.strategy}{beside}"
 
 
 def _by_use(plan: Plan, simulated: Decimal) -> str:
@@ -156,14 +143,15 @@ def _by_use(plan: Plan, simulated: Decimal) -> str:
 def _chosen_cost(operation: Operation) -> str:
     """What the chosen point costs by simulation beside renting everything, which is simulated alike."""
     chosen, base = operation.chosen, operation.baseline
-    said = f"{format_money(chosen.monthly)}/month as strategy {chosen.strategy}, {chosen.kept_qos.mean:.1%} kept"
+    said = f"{format_money(chosen.monthly)}/month as {chosen.strategy}, {chosen.kept_qos.mean:.1%} kept"
     if operation.is_baseline:
         return said
     saved = base.monthly - chosen.monthly
     share = abs(float(saved / base.monthly)) if base.monthly else 0.0
     how = f"with the {base.reserve} owned" if base.reserve else "all on demand"
+    how = how if base.strategy == chosen.strategy else f"as {base.strategy}, {how}"
     return (
-        f"{said}; {format_money(base.monthly)}/month as {base.strategy}, {how}, {base.kept_qos.mean:.1%} kept"
+        f"{said}; {format_money(base.monthly)}/month {how}, {base.kept_qos.mean:.1%} kept"
         f" ({share:.1%} {'less' if saved >= 0 else 'more'})"
     )
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from decimal import Decimal
+
 from hcloud.sim.outcomes.comparison import ComparedStrategy, StrategyComparison, dollars_per_hour, kept_qos
 from hcloud.sim.outcomes.interval import Interval
-from hcloud.units import and_last, counted
+from hcloud.units import HOURS_PER_MONTH, and_last, counted
+from hcloud.views.lines import less_on_a_bill
 
 _NAMED = 4
 
@@ -45,3 +49,20 @@ def keeps_too_few(comparison: StrategyComparison, best: ComparedStrategy) -> str
         return f"{said}; none does for {100 * asked:g}% (operation.qos)"
     other = min(enough, key=lambda c: c.interval(dollars_per_hour).mean)
     return f"{said}; {other.name} is the cheapest that does for {100 * asked:g}% (operation.qos)"
+
+
+def told_of_bills(comparison: StrategyComparison) -> Iterator[str]:
+    """What bills have less than simulated dollars, and where they make another strategy the cheapest; nothing with
+    batch in idle hours, which keeps these machines busy."""
+    found = [(one, *_billed(one)) for one in comparison.strategies if all(run.idle is None for run in one.runs)]
+    best = min((f for f in found if f[0].on_front), key=lambda f: f[1] - f[2], default=None)
+    for one, monthly, covered in found:
+        if less := less_on_a_bill(covered, monthly):
+            is_turned = best is not None and one is best[0] and one is not cheapest_of(comparison)
+            yield f"{one.name}, a month: {less}{', with which it is the cheapest' if is_turned else ''}"
+
+
+def _billed(one: ComparedStrategy) -> tuple[Decimal, Decimal]:
+    """Dollars a month as simulated, and those of them that commitments cover, in the mean of the seeds."""
+    simulated = sum((run.cost.per_ideal_hour * HOURS_PER_MONTH for run in one.runs), Decimal(0))
+    return simulated / len(one.runs), sum((run.covered for run in one.runs), Decimal(0)) / len(one.runs)

@@ -227,6 +227,7 @@ class _Run(Part):
     reserved_cost: Annotated[_Dollars, From("cost.reserved")]
     unused_reservation_cost: Annotated[_Dollars, From("cost.unused")]
     rented_cost: Annotated[_Dollars, From("cost.rented")]
+    covered_monthly: Annotated[_Dollars | None, From(lambda of: of.covered or ABSENT)] = None
     cost_per_ideal_hour: Annotated[_Hourly, From("cost.per_ideal_hour")]
     cost_per_hour: Annotated[_Hourly, From("cost.per_hour")]
     cumulative_cost: Annotated[

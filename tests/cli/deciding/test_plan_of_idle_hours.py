@@ -249,13 +249,25 @@ def test_services_and_the_reserve_take_whole_vcpus_of_the_servers_that_are_plann
 
 
 def test_large_jobs_that_end_nowhere_take_no_room_from_small_ones(pool: Path, capsys: Capture) -> None:
-    """Jobs of 2 vCPUs for the day find room for no hour of it, and hid what those of one use."""
+    """Jobs of 2 vCPUs for the day find room for no hour of it, and hid what those of one use: the room is as without
+    them, and the plan counts on most of what play carries (how much of it depends on what shares the reserve)."""
+
+    def room() -> Any:
+        jobs = read_workload(Path("trace.csv"))
+        assert isinstance(jobs, Jobs)
+        whole = demand_within(jobs, 3600, window_of(jobs))
+        ask, splits = idle_hours(UseRequest("util.csv")), np.zeros(len(jobs), np.bool_)
+        found = ask(jobs, whole, PlanSettings(), 4.0)
+        return ask.hours(jobs, whole, splits, np.where(jobs.cores > 1, -1, found.lengths), found.left).share
+
     write_pool(14)
+    alone = room()
     wide = [f"x{day}-{n},{MONDAY + day * DAY},{DAY},2,4,batch,wide" for day in range(14) for n in range(20)]
     with Path("trace.csv").open("a", encoding="utf-8") as trace:
         trace.write("\n".join(wide) + "\n")
+    assert room() == pytest.approx(alone)
     found = told(capsys, "--util", "util.csv")["harvest"]
-    assert Decimal(found["carried"]) > Decimal(found["played"]) * Decimal("0.88")
+    assert Decimal(found["carried"]) > Decimal(found["played"]) * Decimal("0.8")
 
 
 def test_without_memory_to_spare_the_plan_stays_as_it_was(pool: Path, capsys: Capture) -> None:

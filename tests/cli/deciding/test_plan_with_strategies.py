@@ -222,9 +222,20 @@ def test_all_on_demand_costs_the_same_with_and_without_strategies(
     assert first.split("all on demand")[0] == alone.split("all on demand")[0]
     assert f"all on demand ${float(document['now']['monthly']):,.0f}/month" in first
     monthly = next(float(p["monthly"]) for p in chosen["points"] if not p["verdict"])
-    assert second.startswith("those are dollars of use alone; the simulated bill, with starts, gaps, idle instances ")
-    assert f"jobs kept apart that slow each other: ${monthly:,.0f}/month as strategy HM, " in second
-    assert f"${float(baseline['monthly']):,.0f}/month as HM, all on demand" in second
+    assert second.startswith("by use alone; the simulated bill, with starts, gaps, idle instances ")
+    assert f"jobs kept apart that slow each other: ${monthly:,.0f}/month as HM, " in second
+    assert f"${float(baseline['monthly']):,.0f}/month all on demand" in second
+
+
+def test_the_baseline_has_the_seeds_of_the_choice(
+    trace: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Seeds are added to points that the choice is open between: it had three, and what it was compared with two."""
+    monkeypatch.setenv("HYC_OPERATION__RUNS", "20")
+    assert run(planned(trace, "-s", "HM", "-o", "json")) == 0
+    found = json.loads(capsys.readouterr().out)["operation"]
+    chosen = next(p for p in found["points"] if not p["verdict"])
+    assert len(found["baseline"]["kept_by_seed"]) == len(chosen["kept_by_seed"]) > 2
 
 
 def test_the_front_is_drawn(trace: Path, tmp_path: Path) -> None:

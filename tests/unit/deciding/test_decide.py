@@ -188,7 +188,7 @@ def test_owned_capacity_beyond_the_demand_leaves_nothing_to_buy() -> None:
     owned = Owned(reserved("m9.4xlarge", "0.60"), shape(), Decimal(60), 8760)
     decision = decide(book(*market_of_two()), demand([160.0] * 24), SETTINGS, [owned])
     assert decision.fleet.cost == 0
-    assert reasons(decision) == ("owned and spot capacity serve all demand: nothing to buy or rent",)
+    assert reasons(decision) == ("owned capacity serves all demand: nothing to reserve or rent on demand",)
     assert all(r.margin is None or r.margin >= 0 for r in refusals(decision, Decimal(0)))
 
 

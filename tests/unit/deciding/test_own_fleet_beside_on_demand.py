@@ -44,6 +44,17 @@ def plan(made: Path) -> Plan:
     return load_plan(made)
 
 
+def test_simulate_and_compare_say_what_a_bill_has_less_than_they(
+    plan: Plan, made: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert plan.prediction is not None
+    for words in (("simulate", str(made)), ("compare", str(made), "--seeds", "1")):
+        assert run([*words, "-s", "HC,OdM", *NOW]) == 0
+        said = " ".join(capsys.readouterr().out.split())
+        assert f"HC, a month: about ${plan.prediction.covered:,.0f} less on a bill: the commitment covers" in said
+        assert "OdM, a month" not in said
+
+
 def test_all_on_demand_is_what_a_plan_without_a_reserve_costs_run_alike(plan: Plan, made: Path) -> None:
     """It was OdF, which keeps whole servers: a reserve that cost more than none was said to pay."""
     found = plan.prediction
@@ -56,7 +67,7 @@ def test_all_on_demand_is_what_a_plan_without_a_reserve_costs_run_alike(plan: Pl
     assert found.covered is not None
     left = float(found.monthly - found.covered)
     assert left == pytest.approx(float(plan.after.monthly), abs=1), "a savings plan covers any size of the family"
-    assert f"about ${found.covered:,.0f} less on a bill, since the commitment covers other sizes" in line
+    assert f"about ${found.covered:,.0f} less on a bill: the commitment covers other sizes" in line
     there = made.parent
     market = "markets: [{provider: aws, families: [m5], options: [on-demand]}]"
     (there / "rented.yaml").write_text(f"workload: {{path: trace.csv}}\n{market}\n", encoding="utf-8")
@@ -103,9 +114,7 @@ def test_the_simulated_line_says_what_it_leaves_out_and_how_long_it_is(plan: Pla
     assert "(all on demand without what is owned $" in next(simulated_lines(beside))
     assert "idle instances and jobs kept apart that slow each other: $" in next(simulated_lines(plan))
     less = replace(plan, prediction=replace(PAYS, monthly=plan.after.monthly - 1))
-    assert next(simulated_lines(less)).startswith(
-        "those are dollars of use alone, by the forecast; the simulated bill, of"
-    )
+    assert next(simulated_lines(less)).startswith("by use alone and the forecast; the simulated bill, of")
     assert "whole window" not in next(fleet_line(plan))
     assert plan.prediction is not None
     assert "smaller machines" not in next(fleet_line(plan))

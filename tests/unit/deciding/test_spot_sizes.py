@@ -15,6 +15,7 @@ from hcloud.cli.main import run
 from hcloud.errors import EvidenceError
 from hcloud.model.catalog import Provider, PurchaseOption
 from hcloud.planning.decide import FleetDecision, Given, decide
+from hcloud.planning.explanations.reasons import reasons
 from hcloud.planning.fleets.candidates import Candidate
 from hcloud.planning.forecasting.packing import RunningJobs
 from hcloud.planning.settings import Market, PlanSettings
@@ -55,6 +56,8 @@ def test_jobs_of_one_size_run_on_machines_that_hold_them() -> None:
     decision = decided(jobs(8.0, 8.0, 8.0))
     assert sizes_of(decision) == {"m9.4xlarge": 1, "m9.2xlarge": 1}
     assert decision.spot.cost == Decimal("0.02") * 24 * 8760
+    assert reasons(decision) == ("spot capacity serves all demand: nothing to reserve or rent on demand",)
+    assert decision.method == "nothing reserved", "it was: on demand only"
 
 
 def test_where_a_share_of_a_job_is_less_than_it_takes_the_machine_still_holds_it() -> None:
