@@ -140,7 +140,7 @@ def _note_gap(c: Control, now: float) -> None:
 def nominee(c: Control, number: int) -> int:
     """The idle instance a job would reuse if it went on demand: to be probed before; -1 where that is unneeded."""
     job = c.jobs[number]
-    if not c.rules.probe_before_reuse or job.kind < 0 or (c.rules.shared and job.kind == c.rules.large):
+    if not c.rules.probe_before_reuse or job.kind < 0 or (c.rules.shared and c.kinds[job.kind].whole):
         return -1
     return find_idle(c, job.kind, job)
 

@@ -102,7 +102,7 @@ def new_control(
         made.shelves[shelf].head = made.shelves[shelf].tail = -1
     made.desk.soft, made.desk.last_arrival = rules.soft, -1.0
     made.desk.head = made.desk.tail = -1
-    made.desk.narrowest = kinds[rules.large].cores
+    made.desk.narrowest, kinds[rules.large].whole = kinds[rules.large].cores, 1
     made.desk.agent = -1
     made.desk.wake = np.inf
     for one in range(len(made.lines)):

@@ -54,7 +54,7 @@ RELEASES = 128
 class RentableKind:
     """What can be rented: thousandths of a vCPU, MiB, expected seconds to start, the quality (0..9999) that is assumed
     before the first sample, and until when it is not launched because a launch of it failed: on demand (``shut``) and
-    as spot capacity; how many are ``reserved``."""
+    as spot capacity; how many are ``reserved``; whether it is rented ``whole``, for jobs that share it."""
 
     cores: int
     memory: int
@@ -63,6 +63,7 @@ class RentableKind:
     shut: float
     spot_shut: float
     reserved: int
+    whole: int
 
 
 class Job:

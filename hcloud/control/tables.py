@@ -186,24 +186,18 @@ class ControlTables:
         return -1.0 if event.expected is None else (1.0 - self._setup.rules.promise) * event.expected
 
     def kind_for(self, ask: int, memory: int, platform: int = 0) -> int:
-        """The type a job is rented: the large one where servers are rented whole and it fits; -1 where none is."""
+        """The type a job is rented: a whole one where servers are rented whole and it fits; -1 where none is."""
         setup = self._setup
-        only_reserved = setup.rules.mapping == MAP_RESERVED
-        kinds = {kind for kind, _ in setup.lots} if only_reserved else {setup.rules.large}
-        fits = [ask <= t.cores and memory <= t.memory and self.runs_on(platform, i) for i, t in enumerate(setup.types)]
-        if setup.whole_servers and any(fits[k] for k in kinds):
-            return setup.rules.large
-        return fits.index(True) if True in fits and not only_reserved else -1
+        if setup.rules.mapping == MAP_RESERVED:
+            held = setup.whole_servers and any(setup.holds(kind, ask, memory, platform) for kind, _ in setup.lots)
+            return setup.rules.large if held else -1
+        whole = setup.whole_for(ask, memory, platform) if setup.whole_servers else -1
+        kinds = range(len(setup.types)) if whole < 0 else (whole,)
+        return next((kind for kind in kinds if setup.holds(kind, ask, memory, platform)), -1)
 
-    def may_be_large(self, row: int) -> bool:
-        """Whether a job may run on the large type."""
-        if not self._setup.speeds:
-            return True
-        return self.runs_on(int(self.control.jobs[row].platform), self._setup.rules.large)
-
-    def runs_on(self, platform: int, kind: int) -> bool:
-        """Whether jobs of a row of the speeds may run on a type: they have a speed there."""
-        return not self._setup.speeds or self._setup.speeds[platform][kind] > 0
+    def platform_of(self, row: int) -> int:
+        """The row of the speeds of a job in a row; 0 where there are none."""
+        return int(self.control.jobs[row].platform) if self._setup.speeds and row >= 0 else 0
 
     def correct(self, row: int, high: int, low: int) -> None:
         """A job needs another quality than was estimated when it came."""
@@ -271,4 +265,6 @@ def _kinds(setup: Setup) -> Table[RentableKind]:
     for at, facts in enumerate(setup.types):
         kind = kinds[at]
         kind.cores, kind.memory, kind.spin_up, kind.prior = facts.cores, facts.memory, facts.spin_up, facts.prior
+    for at in setup.wholes:
+        kinds[at].whole = 1
     return kinds

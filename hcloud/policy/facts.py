@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from hcloud.model.running.event import EventError
 from hcloud.policy.codes import SCALE
 from hcloud.policy.rules import Rules
 
@@ -26,8 +27,8 @@ class TypeFacts:
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """All that a controller is told before its first event. ``whole_servers``: what is rented on demand is the large
-    type only. ``start`` is when its clock starts; None: with the first event. ``pool`` servers of the large type are
+    """All that a controller is told before its first event. ``whole_servers``: what is rented on demand is ``wholes``
+    only. ``start`` is when its clock starts; None: with the first event. ``pool`` servers of the large type are
     reserved and ``beside`` them so many of other types (type, servers), which have no more vCPUs. ``speeds`` [row of
     jobs, type] are of 10,000; none: all types are as fast for all jobs. ``window`` are the seconds of a run that
     counted (None: all of them), which decide nothing."""
@@ -49,9 +50,35 @@ class Setup:
         return self.types[self.rules.large]
 
     @property
+    def wholes(self) -> tuple[int, ...]:
+        """The types that are rented as whole servers, the cheapest first: those reserved that have as many vCPUs as the
+        large one."""
+        return tuple(sorted({kind for kind, _ in self.lots if self.types[kind].cores == self.large.cores}))
+
+    def whole_for(self, ask: int, memory: int, platform: int) -> int:
+        """The type of which a job is given a whole server: the cheapest that holds it (-1: none)."""
+        return next((kind for kind in self.wholes if self.holds(kind, ask, memory, platform)), -1)
+
+    def holds(self, kind: int, ask: int, memory: int, platform: int) -> bool:
+        """Whether an empty server of a type holds a job that may run on it."""
+        its = self.types[kind]
+        return ask <= its.cores and memory <= its.memory and self.runs_on(platform, kind)
+
+    def runs_on(self, platform: int, kind: int) -> bool:
+        """Whether jobs of a row of the speeds may run on a type: they have a speed there."""
+        return not self.speeds or self.speeds[platform][kind] > 0
+
+    @property
     def lots(self) -> tuple[tuple[int, int], ...]:
         """All that is reserved: type and servers, the large one first."""
         return ((self.rules.large, self.pool), *self.beside)
+
+    def reserved_as(self, name: str | None) -> int:
+        """A reserved type by its name, the large one where none is said; EventError where none of it is reserved."""
+        kinds = {None: self.rules.large} | {self.types[kind].name: kind for kind, _ in self.lots}
+        if name not in kinds:
+            raise EventError(f"type {name}: none of it is reserved, only {', '.join(filter(None, kinds))}")
+        return kinds[name]
 
     @property
     def reserve(self) -> tuple[int, ...]:
@@ -66,7 +93,7 @@ class Setup:
 
 class DecisionFacts(NamedTuple):
     """What stood around a command: the pool before the event, the job (its row of numbers), the type that fits, and
-    whether the job may run on the large one."""
+    its row of the speeds."""
 
     at: float
     utilisation: float
@@ -77,7 +104,7 @@ class DecisionFacts(NamedTuple):
     coin: float
     kind: int
     measured: bool
-    may_be_large: bool = True
+    platform: int = 0
 
 
 class DecodedCommand(NamedTuple):

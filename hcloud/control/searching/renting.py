@@ -24,13 +24,22 @@ def command(c: Control, what: int, job: int, server: int, reason: tuple[int, int
 def rented_as(c: Control, number: int, ask: int) -> int:
     """The type that a job is rented which asks for so much: the large one where servers are rented whole, else the
     smallest that holds it, or the one that stands for the reserve; -1: none holds so much."""
-    job, large = c.jobs[number], c.rules.large
+    job = c.jobs[number]
     if c.rules.mapping == MAP_RESERVED:
-        return job.kind if ask <= job.ask or _holds(c, job, large, ask) else -1
-    if c.rules.fitted == 0 and _holds(c, job, large, ask):
-        return int(large)
+        return job.kind if ask <= job.ask or _holds(c, job, c.rules.large, ask) else -1
+    whole = _whole_for(c, job, ask) if c.rules.fitted == 0 else -1
+    if whole >= 0:
+        return whole
     for kind in range(len(c.kinds)):
         if _holds(c, job, kind, ask):
+            return kind
+    return -1
+
+
+def _whole_for(c: Control, job: Job, ask: int) -> int:
+    """The type of which a job is given a whole server: the cheapest that holds it (-1: none)."""
+    for kind in range(len(c.kinds)):
+        if c.kinds[kind].whole and _holds(c, job, kind, ask):
             return kind
     return -1
 
@@ -59,7 +68,8 @@ def rent(c: Control, number: int, verdict: tuple[int, int, float], avoid: int, n
     """Reuse a rented instance that suits the job, else launch one: of another type where launches of its own failed
     lately. Nothing where the agent that decides lost all that it chose to others."""
     job = c.jobs[number]
-    kind = c.rules.large if verdict[0] == LARGE and _fits_large(c, number) else job.kind
+    whole = _whole_for(c, job, job.ask) if verdict[0] == LARGE else -1
+    kind = whole if whole >= 0 else job.kind
     if verdict[0] == SPOT and c.kinds[kind].spot_shut > now:
         verdict = (ON_DEMAND, NO_SPOT, c.kinds[kind].spot_shut - now)
     if verdict[0] == SPOT:
@@ -80,7 +90,7 @@ def rent(c: Control, number: int, verdict: tuple[int, int, float], avoid: int, n
 
 def _rented_already(c: Control, job: Job, kind: int, avoid: int) -> tuple[int, int]:
     """A rented instance of a type that suits a job (-1: none), and what the job is to get of one."""
-    if c.rules.shared and kind == c.rules.large:
+    if c.rules.shared and c.kinds[kind].whole:
         cores = min(int(job.ask * (1.0 + c.rules.headroom)), c.kinds[kind].cores)
         return find(c, RENTED, job, cores, avoid), cores
     return find_idle(c, kind, job), job.ask
@@ -104,9 +114,3 @@ def _launch(c: Control, number: int, kind: int, cores: int, verdict: tuple[int, 
     server = open_server(c, kind, paid, c.kinds[kind].spin_up)
     sit_down(c, number, server, cores)
     command(c, LAUNCH, number, server, verdict)
-
-
-def _fits_large(c: Control, number: int) -> bool:
-    """Whether an empty instance of the large type holds what the job asks for."""
-    job, large = c.jobs[number], c.kinds[c.rules.large]
-    return bool(job.ask <= large.cores and job.memory <= large.memory) and may_run_on(c, job, c.rules.large)

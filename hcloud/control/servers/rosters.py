@@ -11,7 +11,7 @@ def roster_of(c: Control, server: Server) -> int:
     """Which roster a server belongs to: the reserved ones, the rented ones that jobs share, none (-1)."""
     if server.paid == OWN:
         return OWN
-    return RENTED if c.rules.shared == 1 and server.paid == RENTED and server.kind == c.rules.large else -1
+    return RENTED if c.rules.shared == 1 and server.paid == RENTED and c.kinds[server.kind].whole == 1 else -1
 
 
 def enrol(c: Control, number: int) -> None:

@@ -27,7 +27,7 @@ def runs_jobs(server: Server) -> bool:
 
 def is_shared(c: Control, server: Server) -> bool:
     """Whether several jobs may run on a rented server."""
-    return c.rules.shared == 1 and server.paid == RENTED and server.kind == c.rules.large
+    return c.rules.shared == 1 and server.paid == RENTED and c.kinds[server.kind].whole == 1
 
 
 def _shelf_of(c: Control, number: int) -> int:

@@ -68,7 +68,7 @@ def join_others(tables: ControlTables, setup: Setup, event: Arrival, row: int) -
     if _count(tables, row) < event.pieces:
         return False
     if setup.rules.gang and setup.rules.mapping == MAP_RESERVED:
-        room = {k: setup.types[k] for k, _ in setup.lots if tables.runs_on(event.platform, k)}
+        room = {k: setup.types[k] for k, _ in setup.lots if setup.runs_on(event.platform, k)}
         lots = [(room[k].cores, room[k].memory, n) if k in room else (0, 0, n) for k, n in setup.lots]
         if at_once(lots, (event.ask, event.memory), setup.rules) < event.pieces:
             jobs[row].kind = -1

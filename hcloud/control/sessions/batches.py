@@ -89,7 +89,7 @@ class EventBatch:
                 self._turned.append(cast("str", name))
             yield (
                 Order(what, slot, action, reason, margin, name, kind, paid),
-                DecisionFacts._make((at, used, soft, *job, measured > 0, row < 0 or tables.may_be_large(row))),
+                DecisionFacts._make((at, used, soft, *job, measured > 0, tables.platform_of(row))),
             )
 
     def settle(self, tables: ControlTables) -> None:

@@ -129,9 +129,8 @@ def booked(setup: Setup, book: InstanceBook, order: Order, facts: DecisionFacts,
 
 def _wanted(setup: Setup, action: int, facts: DecisionFacts) -> int:
     """The type that a job is launched where nothing keeps it from that."""
-    large = setup.large
-    holds = facts.ask <= large.cores and facts.memory <= large.memory and facts.may_be_large
-    return setup.rules.large if action == codes.LARGE and holds else facts.kind
+    whole = setup.whole_for(facts.ask, facts.memory, facts.platform) if action == codes.LARGE else -1
+    return whole if whole >= 0 else facts.kind
 
 
 def place_of(setup: Setup, book: InstanceBook, what: int, number: int | None) -> str:

@@ -189,8 +189,8 @@ class ControlSession:
             return DecisionFacts(*around, 0, 0, 0, 0.0, -1, False)
         ask, memory, high, _, kind, _, coin = self.tables.given[row]
         measured = kind >= 0 and bool(self.tables.samples[kind])
-        large = not self.setup.speeds or self.tables.may_be_large(row)
-        return DecisionFacts(*around, leading(high), ask, memory, coin, kind, measured, large)
+        platform = self.tables.platform_of(row)
+        return DecisionFacts(*around, leading(high), ask, memory, coin, kind, measured, platform)
 
     def _arrival(self, event: Arrival) -> list[Decision]:
         check_arrival(self.tables, event)
@@ -341,13 +341,13 @@ class ControlSession:
         return bool(self.tables.status[self._book.named(number).slot] == CLOSED)
 
     def _pool(self, event: Pool) -> list[Decision]:
-        large = self.setup.rules.large
-        mine = [n for n, i in self.instances.items() if i.paid == OWN and i.kind == large]
+        kind = self.setup.reserved_as(event.type)
+        mine = [n for n, i in self.instances.items() if i.paid == OWN and i.kind == kind]
         more = event.size - len(mine)
         if more > 0:
             if self.setup.rules.mapping == MAP_ON_DEMAND:
                 raise EventError(f"size {event.size}: {self.setup.strategy} reserves nothing")
-            return self._call(handle.GROW, large, event.at, also=(more, 0), more=more)
+            return self._call(handle.GROW, kind, event.at, also=(more, 0), more=more)
         idle = [n for n in reversed(mine) if self.tables.tenants[self.instances[n].slot] == 0]
         if -more > len(idle):
             least = len(mine) - len(idle)

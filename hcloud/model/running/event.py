@@ -212,11 +212,12 @@ class Quality:
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """The reserve has ``size`` servers of the large type from now on. Those that are added count as up and get the next
-    numbers of instances; those that go have no job."""
+    """The reserve has ``size`` servers of a type from now on, of the large one where none is named. Those that are
+    added count as up and get the next numbers of instances; those that go have no job."""
 
     at: float
     size: int
+    type: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

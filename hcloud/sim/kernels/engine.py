@@ -164,7 +164,7 @@ def _handle(w: SimulatedWorld, event: tuple[float, int, int]) -> None:
     elif kind == CANCEL:
         cancel_job(w, number, now)
     elif kind == REPLACE:
-        replace_server(w, now)
+        replace_server(w, number, now)
     elif kind == BOUND:
         _end_wait(w, number, now)
     elif kind >= DECIDED:

@@ -54,18 +54,17 @@ def lose_server(w: SimulatedWorld, place: int, now: float) -> None:
         number = w.control.jobs[number].next
     if own:
         draw = w.draws[host.serial % len(w.draws)]
-        push(w, now + at_quantile(w.behaviours[host.kind].spin_up, draw.spin_up), REPLACE, 0, 0)
+        push(w, now + at_quantile(w.behaviours[host.kind].spin_up, draw.spin_up), REPLACE, host.kind, 0)
     note(w, (LOSS, place, 0, 0, 0), 0.0)
     lose(w.control, place, LOST, 0.0, now)
     obey(w, now)
 
 
-def replace_server(w: SimulatedWorld, now: float) -> None:
-    """The reserve has the server again that it lost."""
-    large = w.control.rules.large
+def replace_server(w: SimulatedWorld, kind: int, now: float) -> None:
+    """The reserve has the server of a type again that it lost."""
     advance(w, now)
-    note(w, (REPLACE, w.active[OWN, large] + 1, 0, 0, 0), 0.0)
-    grow(w.control, large, 1, now)
+    note(w, (REPLACE, w.active[OWN, kind] + 1, kind, 0, 0), 0.0)
+    grow(w.control, kind, 1, now)
     obey(w, now)
 
 

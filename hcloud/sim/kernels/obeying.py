@@ -221,7 +221,7 @@ def open_host(w: SimulatedWorld, place: int, now: float) -> None:
 def expect_loss(w: SimulatedWorld, place: int) -> None:
     """When a machine that was launched will be lost, unless it is released before."""
     host = w.hosts[place]
-    if w.cloud.losses > 0.0 and (host.paid != OWN or host.kind == w.control.rules.large):
+    if w.cloud.losses > 0.0:
         lasts = -math.log(1.0 - w.draws[host.serial % len(w.draws)].loss) / w.cloud.losses
         push(w, host.launched + lasts, LOSS, host.serial, place)
 

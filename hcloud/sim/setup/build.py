@@ -175,6 +175,8 @@ def rental_kinds(setting: Setting) -> Table[RentableKind]:
         load = setting.cloud.number("neighbours", "mean_load")
         felt = (external_pressure(setting.cloud, kind.cores) * load).astype(np.int64)
         kind.prior = leading(complement(*encode(felt))[0])
+    for lot in setting.lots:
+        kinds[lot.kind].whole = int(kinds[lot.kind].cores == kinds[setting.shop.large].cores)
     return kinds
 
 
@@ -324,14 +326,16 @@ def allowed_types(setting: Setting, tasks: Tasks) -> NDArray[np.bool_]:
 def _rented_as(
     setting: Setting, tasks: Tasks, kinds: Table[RentableKind], fitting: tuple[Ints, NDArray[np.bool_]]
 ) -> Ints:
-    """The type that each task is rented: the large one where servers are rented whole, else the smallest; where nothing
-    is rented the large one stands for the reserve. -1 where none holds it."""
-    strategy, large, (size, allowed) = setting.strategy, setting.shop.large, fitting
+    """The type that each task is rented: the cheapest whole one that holds it where servers are rented whole, else the
+    smallest; where nothing is rented the large one stands for the reserve. -1 where none holds it."""
+    strategy, (size, allowed) = setting.strategy, fitting
     if not strategy.follows("on_demand"):
         held = _reservable(setting, tasks, kinds, allowed) & ~too_many(setting, tasks, kinds, allowed)
-        return np.where(held, large, -1)
-    in_large = (tasks.ask <= kinds[large].cores) & (tasks.memory <= kinds[large].memory) & allowed[:, large]
-    return np.where(in_large, large, size) if rents_whole_servers(strategy) else size
+        return np.where(held, setting.shop.large, -1)
+    for at in reversed([at for at in range(len(kinds)) if kinds[at].whole] if rents_whole_servers(strategy) else []):
+        held = (tasks.ask <= kinds[at].cores) & (tasks.memory <= kinds[at].memory) & allowed[:, at]
+        size = np.where(held, at, size)
+    return size
 
 
 def too_many(

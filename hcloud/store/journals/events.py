@@ -223,7 +223,7 @@ _LINES: Mapping[str, tuple[type[Event], Mapping[str, LineValue]]] = {
     "lost": (Lost, {"instance": INSTANCE, "unbegun": _NAMES}),
     "closing": (Closing, {"instance": INSTANCE, "over": _FLAG, "measures": _NAME, "suffers": _NAME}),
     "quality": (Quality, {"instance": INSTANCE, "score": _SHARE}),
-    "pool": (Pool, {"size": _whole(0, MOST_SERVERS)}),
+    "pool": (Pool, {"size": _whole(0, MOST_SERVERS), "type": _NAME}),
     "sample": (Sample, {"instance": INSTANCE, "contention": _VECTOR, "during": _DURING}),
     "interruption": (Interruption, {"instance": INSTANCE}),
     "clock": (ClockTick, {}),

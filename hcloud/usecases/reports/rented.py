@@ -13,7 +13,7 @@ from hcloud.control.operating.costs import rental_of
 from hcloud.model.catalog import PurchaseOption
 from hcloud.model.report import MachineRental, Period
 from hcloud.model.running.decision import Decision, DecisionAction
-from hcloud.model.running.event import Event, Ready
+from hcloud.model.running.event import Event, Pool, Ready
 from hcloud.model.workload import DATES_FROM
 from hcloud.planning.changes.slots import RESERVED
 from hcloud.policy.facts import Setup
@@ -72,30 +72,36 @@ def rented_live(journal: JournalContents) -> JournalRentals:
 
 
 def _committed(setup: Setup, entries: Iterable[Event | Decision]) -> dict[str, int]:
-    """The most reserved servers at a time, by type: only the large one's number changes."""
-    made = Counter(setup.types[kind].name for kind in setup.reserve)
-    large = now = made[setup.large.name]
-    for entry in _about_reserve(entries):
-        now += 1 if entry.action is DecisionAction.LAUNCH else -1
-        large = max(large, now)
-    return dict(made) | ({setup.large.name: large} if large else {})
+    """The most reserved servers at a time, by type."""
+    now = Counter(setup.types[kind].name for kind in setup.reserve)
+    most = now.copy()
+    for entry, name in _about_reserve(setup, entries):
+        now[name] += 1 if entry.action is DecisionAction.LAUNCH else -1
+        most[name] = max(most[name], now[name])
+    return dict(most)
 
 
-def _about_reserve(entries: Iterable[Event | Decision]) -> Iterator[Decision]:
-    """The decisions by which a server joined the reserve or left it."""
-    changes = DecisionAction.LAUNCH, DecisionAction.RELEASE
+def _about_reserve(setup: Setup, entries: Iterable[Event | Decision]) -> Iterator[tuple[Decision, str]]:
+    """The decisions by which a server joined the reserve or left it, and its type."""
+    names, grown = {n: setup.types[kind].name for n, kind in enumerate(setup.reserve)}, setup.large.name
     for entry in entries:
-        if isinstance(entry, Decision) and entry.action in changes and entry.place.startswith(_RESERVED):
-            yield entry
+        if isinstance(entry, Pool):
+            grown = entry.type or setup.large.name
+        if not isinstance(entry, Decision) or entry.instance is None or not entry.place.startswith(_RESERVED):
+            continue
+        if entry.action is DecisionAction.LAUNCH:
+            names[entry.instance] = grown
+        if entry.action in (DecisionAction.LAUNCH, DecisionAction.RELEASE):
+            yield entry, names[entry.instance]
 
 
 def _pool(setup: Setup, entries: Iterable[Event | Decision], origin: int, period: Period) -> Iterator[MachineRental]:
     begun = {number: (setup.types[kind].name, period.start) for number, kind in enumerate(setup.reserve)}
     ended: dict[int, int] = {}
-    for entry in _about_reserve(entries):
+    for entry, name in _about_reserve(setup, entries):
         assert entry.instance is not None
         if entry.action is DecisionAction.LAUNCH:
-            begun[entry.instance] = setup.large.name, origin + math.floor(entry.at)
+            begun[entry.instance] = name, origin + math.floor(entry.at)
         else:
             ended[entry.instance] = origin + math.ceil(entry.at)
     for number, (name, start) in begun.items():

@@ -179,7 +179,8 @@ class JournalReader:
         if code in (ranks.CHECK, world.MEASURED):
             return self._seen(self._lines[at])
         if code in (ranks.CANCEL, ranks.REPLACE):
-            return Cancelled(time, self._names[who]) if code == ranks.CANCEL else Pool(time, who)
+            name = None if crashed == self._setup.rules.large else self._setup.types[crashed].name
+            return Cancelled(time, self._names[who]) if code == ranks.CANCEL else Pool(time, who, name)
         return self._of_instance(self._lines[at])
 
     def _seen(self, line: Line) -> BelowQos | Reclassified:

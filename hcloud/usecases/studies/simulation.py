@@ -284,12 +284,12 @@ def _held_by(large: InstanceType, jobs: Jobs) -> Jobs:
 
 def setting_for(study: Study, strategy: Strategy, pool: int | None = None) -> Setting:
     """A strategy in the study, with its own reserve unless ``pool`` states another; servers of other types that the
-    study reserves stand beside a reserve."""
+    study reserves stand beside a reserve (without one they are rented only)."""
     informed = strategy_for(study, strategy)
     if study.cluster is not None:
         check_rents(study.cluster, study.shop, [strategy])
     servers = pool_for(study, informed) if pool is None else pool
-    beside = study.beside if servers else ()
+    beside = study.beside if servers else tuple(replace(one, servers=0) for one in study.beside)
     check_classes(informed, servers + sum(s.servers for s in beside))
     shop = shop_for(study.shop, informed, beside)
     speeds = _speeds(study, shop)
