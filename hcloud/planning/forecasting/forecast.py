@@ -26,6 +26,7 @@ DAY = 86_400
 WEEK = 7 * DAY
 YEAR = 52 * WEEK  # where that repeats, weekdays stay in place and seasons move by a day a year
 FINE_STEP = 300
+FINE_YEARS = 3  # ours: of more, finer steps than hours take half a minute
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,28 +113,39 @@ class Forecast:
         return np.arange(len(self)) // (HOURS_PER_MONTH * SECONDS_PER_HOUR // self.step_seconds)
 
 
+def may_be_fine(outlook: Outlook) -> bool:
+    """Whether the horizon may be counted in steps of less than an hour."""
+    return outlook.horizon_hours <= FINE_YEARS * HOURS_PER_YEAR
+
+
 def choose_step(workload: Workload, window: Window, outlook: Outlook) -> int:
     """The planning step in seconds: what the settings say, else an hour; or 5 minutes for a trace under a day, and
-    where means of an hour hide much of how use varies. UsageError as of :func:`demand_within`."""
+    where means of an hour hide much of how use varies. No less than an hour where the horizon may not be counted in
+    finer steps. UsageError as of :func:`demand_within`."""
+    if not may_be_fine(outlook):
+        return max(outlook.step_seconds, SECONDS_PER_HOUR)
     if outlook.step_seconds:
         return outlook.step_seconds
-    return FINE_STEP if window.seconds < DAY or _is_hidden_by_hours(workload, window) else SECONDS_PER_HOUR
+    is_fine = window.seconds < DAY or hidden_in_steps(workload, SECONDS_PER_HOUR, window) > 0
+    return FINE_STEP if is_fine else SECONDS_PER_HOUR
 
 
-def _is_hidden_by_hours(workload: Workload, window: Window) -> bool:
-    """Whether use by how long it lasts, which is what commitments are sized by, differs between means of 5 minutes (of
-    a series: of its own steps, if longer) and of an hour by more than ``MUCH_OF_USE``."""
+def hidden_in_steps(workload: Workload, seconds: int, window: Window) -> float:
+    """How far use by how long it lasts, which is what commitments are sized by, lies apart in means over so many
+    seconds and of 5 minutes (of a series: of its own steps, if longer), as a part of all use; 0 where that is less
+    than ``MUCH_OF_USE``."""
     step = FINE_STEP
     if isinstance(workload, Demand):
         step = max(step, workload.step_seconds)
-    elif _used_by_shorter(workload, SECONDS_PER_HOUR) < MUCH_OF_USE:
-        return False
-    if SECONDS_PER_HOUR % step or step == SECONDS_PER_HOUR:
-        return False
-    fine, hourly = (np.sort(demand_within(workload, each, window).cores) for each in (step, SECONDS_PER_HOUR))
-    count = min(len(fine), len(hourly) * (SECONDS_PER_HOUR // step))
-    apart = np.abs(fine[-count:] - np.repeat(hourly, SECONDS_PER_HOUR // step)[-count:])
-    return float(apart.sum()) > MUCH_OF_USE * float(fine.sum())
+    elif _used_by_shorter(workload, seconds) < MUCH_OF_USE:
+        return 0.0
+    if seconds % step or seconds == step:
+        return 0.0
+    fine, means = (np.sort(demand_within(workload, each, window).cores) for each in (step, seconds))
+    count = min(len(fine), len(means) * (seconds // step))
+    apart = np.abs(fine[-count:] - np.repeat(means, seconds // step)[-count:])
+    share = float(apart.sum() / max(fine.sum(), ROUNDING))
+    return share if share > MUCH_OF_USE else 0.0
 
 
 def _used_by_shorter(jobs: Jobs, seconds: float) -> float:
@@ -235,21 +247,9 @@ def per_year_to_month(per_year: float, months: NDArray[np.int64]) -> Floats:
     return grown
 
 
-WORTH_A_WARNING = 1.25  # ours: so many times the machine-hours of steps of five minutes
 FAR_ABOVE = 1.5  # ours: at once so many times the highest mean of a step
 MUCH_OF_USE = 0.1  # ours: a difference, or jobs shorter than a step, that are less of all use than this do not matter
 ROUNDING = 1e-9
-
-
-def counted_too_often(jobs: Jobs, demand: Demand, vcpus: float) -> float:
-    """How many times the machine-hours of steps of five minutes the demand's steps count, in machines of so many
-    vCPUs, where that is much; 0 where it is not. It is not where many machines run: only the last one is in part."""
-    assert demand.window is not None
-    whole = _machines(demand.cores, vcpus)
-    if demand.step_seconds <= FINE_STEP or not 0 < whole < 1 / (WORTH_A_WARNING - 1):
-        return 0.0
-    times = whole / _machines(demand_within(jobs, FINE_STEP, demand.window).cores, vcpus)
-    return times if times > WORTH_A_WARNING else 0.0
 
 
 def far_above_means(jobs: Jobs, demand: Demand) -> float:
@@ -262,7 +262,3 @@ def far_above_means(jobs: Jobs, demand: Demand) -> float:
     counts = (begins < demand.window.end) & (ends > demand.window.start)
     most = most_at_once(begins[counts], ends[counts], jobs.cores[counts])
     return most if most >= FAR_ABOVE * demand.cores.max() else 0.0
-
-
-def _machines(cores: Floats, vcpus: float) -> float:
-    return float(np.ceil(cores / vcpus - ROUNDING).mean())

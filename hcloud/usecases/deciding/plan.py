@@ -34,7 +34,7 @@ from hcloud.planning.settings import PlanSettings
 from hcloud.planning.strategies.operation import planned_reserve
 from hcloud.readers.configuration.config import Config, Loaded
 from hcloud.readers.configuration.owned_section import OwnedSection
-from hcloud.units import HOURS_PER_YEAR, SECONDS_PER_HOUR, counted, format_age
+from hcloud.units import SECONDS_PER_HOUR, counted, format_age
 from hcloud.usecases.deciding.fallen import since_it_fell
 from hcloud.usecases.deciding.idle_plan import FindIdle, PlanQuestion, decide_with_idle_hours
 from hcloud.usecases.deciding.known_of_jobs import leanest_of, required_of, running_of, speeds_of
@@ -261,13 +261,10 @@ def _as_operated(decision: FleetDecision, operation: Operation, asked: Asked) ->
 
 
 def planned_demand(workload: Jobs | Demand, settings: PlanSettings) -> Demand:
-    """Demand by planning step within the window that counts; where a term ends inside the horizon the steps are hours
-    at least. The steps of a series are its own where they are longer and fill the horizon."""
+    """Demand by planning step within the window that counts. The steps of a series are its own where they are longer
+    and fill the horizon."""
     window = window_of(workload)
     step = choose_step(workload, window, settings.outlook)
-    terms = [t for m in settings.markets for t in m.terms]
-    if settings.outlook.horizon_hours > min(terms, default=1) * HOURS_PER_YEAR:
-        step = max(step, SECONDS_PER_HOUR)
     if isinstance(workload, Demand) and not settings.outlook.step_seconds:
         if settings.outlook.horizon_hours * SECONDS_PER_HOUR % max(step, workload.step_seconds):
             workload = in_steps(workload, step)

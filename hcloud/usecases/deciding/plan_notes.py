@@ -19,7 +19,14 @@ from hcloud.model.workload import Demand, Jobs, Workload, odd_times
 from hcloud.planning.decide import FleetDecision
 from hcloud.planning.fleets.candidates import UNPRICED, offers_compared
 from hcloud.planning.forecasting.fall import WORTH_A_WARNING, end_of, ends_lower, filling_days
-from hcloud.planning.forecasting.forecast import FINE_STEP, WEEK, counted_too_often, far_above_means, is_filled_up
+from hcloud.planning.forecasting.forecast import (
+    FINE_STEP,
+    WEEK,
+    far_above_means,
+    hidden_in_steps,
+    is_filled_up,
+    may_be_fine,
+)
 from hcloud.planning.forecasting.needs import KEY
 from hcloud.planning.forecasting.outliers import lone, outlier
 from hcloud.planning.forecasting.rising import AT_EACH_END, growth_of
@@ -265,24 +272,25 @@ def _of_jobs(jobs: Jobs, decision: FleetDecision) -> Iterator[str]:
         yield f"jobs larger than an instance of {size:g} vCPUs and {memory:g} GiB: {count:,}, treated as divisible"
 
 
-def _of_parts(seen: PlanNoteInputs, jobs: Jobs) -> Iterator[str]:
-    """That jobs are shorter than the steps that machines are counted by; or, where the fleet is not simulated, that far
-    more of them run at once than on average in any step."""
+def _of_parts(seen: PlanNoteInputs) -> Iterator[str]:
+    """That use varies within the steps that machines are counted by; or, where the fleet is not simulated, that far
+    more jobs run at once than on average in any step."""
+    jobs, step = seen.workload, format_duration(seen.demand.step_seconds)
     is_simulated = seen.operation is not None or len(jobs) <= seen.loaded.config.operation.own_fleet_jobs
-    smallest = min(float(candidate.shape.vcpus) for candidate in seen.decision.types)
-    if times := counted_too_often(jobs, seen.demand, smallest):
-        step, finer = format_duration(seen.demand.step_seconds), format_duration(FINE_STEP)
+    assert seen.demand.window is not None
+    if share := hidden_in_steps(jobs, seen.demand.step_seconds, seen.demand.window):
+        ways = [f"set planning.step: {format_duration(FINE_STEP)}"] * may_be_fine(seen.decision.settings.outlook)
+        ways += ["compare by simulation with --strategy auto"] * isinstance(jobs, Jobs)
         yield (
-            f"jobs are shorter than the {step} that machines are counted by: {times:.1f} times the hours of steps of"
-            f" {finer}. Commitments save less than this plan says: set planning.step: {finer}, or compare by simulation"
-            " with --strategy auto"
+            f"use varies within the {step} that machines are counted by: {share / 2:.0%} of it is above the means."
+            f" Commitments save less than this plan says{': ' * bool(ways)}{', or '.join(ways)}"
         )
-    elif not is_simulated and (most := far_above_means(jobs, seen.demand)):
+    elif isinstance(jobs, Jobs) and not is_simulated and (most := far_above_means(jobs, seen.demand)):
         highest = float(np.max(seen.demand.cores))
         yield (
-            f"up to {most:,.1f} vCPUs are in use at once, {most / highest:.1f} times the highest mean of"
-            f" {format_duration(seen.demand.step_seconds)} ({highest:,.1f}) that machines are counted by. The plan"
-            " costs more than it says, and its commitments save less: 'hcloud simulate PLAN' shows how much"
+            f"up to {most:,.1f} vCPUs are in use at once, {most / highest:.1f} times the highest mean of {step}"
+            f" ({highest:,.1f}) that machines are counted by. The plan costs more than it says, and its commitments"
+            " save less: 'hcloud simulate PLAN' shows how much"
         )
 
 
@@ -300,8 +308,8 @@ def _cut(seen: PlanNoteInputs) -> Iterator[str]:
 
 
 def _of_forecast(seen: PlanNoteInputs) -> Iterator[str]:
-    if isinstance(seen.workload, Jobs) and seen.decision.types:
-        yield from _of_parts(seen, seen.workload)
+    if seen.decision.types:
+        yield from _of_parts(seen)
     yield from _cut(seen)
     planning = seen.loaded.config.planning
     if planning.regret_quantile is not None and seen.decision.spread is None:

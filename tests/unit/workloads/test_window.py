@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hcloud.errors import UsageError
 from hcloud.model.workload import Demand, Jobs, Provenance, WindowRule
 from hcloud.planning.forecasting.demand import demand_of
-from hcloud.planning.forecasting.forecast import choose_step, counted_too_often, far_above_means, stretch
+from hcloud.planning.forecasting.forecast import choose_step, far_above_means, hidden_in_steps, stretch
 from hcloud.planning.forecasting.outliers import outlier
 from hcloud.planning.forecasting.window import RAN_IN, AskedWindow, demand_within, restricted, window_of
 from hcloud.planning.settings import Market, Outlook, PlanSettings
@@ -216,14 +216,14 @@ def test_several_services_that_outlast_the_jobs_beside_them_stand() -> None:
     assert window_of(jobs).rule is WindowRule.STANDING
 
 
-@pytest.mark.parametrize(("minutes", "times"), [(5, 12.0), (30, 2.0), (60, 0.0)])
-def test_jobs_shorter_than_a_step_are_told_where_few_machines_run(minutes: int, times: float) -> None:
-    """One job an hour: a machine of four vCPUs works for these minutes of it, and counts for all of it."""
-    jobs = jobs_of([(h * HOUR, 60.0 * minutes, 4.0) for h in range(48)])
-    demand = demand_within(jobs, 3600, window_of(jobs))
-    assert counted_too_often(jobs, demand, 4.0) == pytest.approx(times, rel=0.05)
-    assert counted_too_often(jobs, demand_within(jobs, 300, window_of(jobs)), 4.0) == 0.0
-    assert counted_too_often(jobs, replace(demand, cores=demand.cores + 400.0), 4.0) == 0.0, "many machines run"
+@pytest.mark.parametrize(("minutes", "share"), [(5, 22 / 12), (30, 1.0), (60, 0.0)])
+def test_use_by_jobs_shorter_than_a_step_is_told(minutes: int, share: float) -> None:
+    """One job an hour: four vCPUs are in use for these minutes of it, and in the mean so many fewer all the time."""
+    rows = [(h * HOUR, 60.0 * minutes, 4.0) for h in range(48)]
+    window = window_of(jobs_of(rows))
+    assert hidden_in_steps(jobs_of(rows), 3600, window) == pytest.approx(share, rel=0.05)
+    assert hidden_in_steps(jobs_of(rows), 300, window) == 0.0
+    assert hidden_in_steps(jobs_of([*rows, (0.0, 48 * HOUR, 400.0)]), 3600, window) == 0.0, "little of what is used"
 
 
 @pytest.mark.parametrize(("minutes", "step"), [(3, 300), (30, 300), (60, 3600), (600, 3600)])
