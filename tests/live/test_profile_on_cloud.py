@@ -185,7 +185,11 @@ def test_A3_a_killed_run_leaves_a_machine_that_its_state_can_end(aws: FakeAws, t
 
 
 def test_the_next_run_ends_what_a_killed_one_left_and_nothing_of_one_that_measures(stage: Stage) -> None:
-    """It ran on for hours, until 'hcloud gc' took its time to be over, unless somebody knew the folder of its state."""
+    """It ran on for hours, until 'hcloud gc' took its time to be over, unless somebody knew the folder of its state.
+    What ended them took the folder of a run that began at that moment, too, which failed by it."""
+    begun, other = (stage.folder / ".hcloud" / "probes" / name for name in ("begun", "other"))
+    begun.mkdir(parents=True)
+    other.touch()
 
     def killed(nonce: str) -> str:
         assert not list(end_left(stage.ground(), lambda: False)), "it measures"
@@ -197,10 +201,10 @@ def test_the_next_run_ends_what_a_killed_one_left_and_nothing_of_one_that_measur
         patched.setattr(Trip, "end", lambda trip: None)
         with pytest.raises(KeyboardInterrupt):
             stage.run()
-    assert (stage.live(), len(stage.left())) == (1, 1)
+    assert (stage.live(), len(stage.left())) == (1, 3)
     [told] = end_left(stage.ground(), lambda: False)
     assert told.endswith("a measurement that was killed left it running")
-    assert (stage.live(), stage.left()) == (0, [])
+    assert (stage.live(), sorted(stage.left())) == (0, [begun, other])
     assert not list(end_left(stage.ground(), lambda: False))
 
 

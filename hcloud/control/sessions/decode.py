@@ -90,7 +90,7 @@ def holding(setup: Setup) -> Sequence[TypeFacts]:
     """The types that jobs can be on, the largest last: those of the reserve where nothing is rented."""
     if setup.rules.mapping != MAP_RESERVED:
         return setup.types
-    return sorted((setup.types[kind] for kind, _ in setup.lots), key=lambda t: t.cores)
+    return sorted((setup.types[kind] for kind, _ in setup.lots), key=lambda t: (t.cores, t.memory))
 
 
 _MAPPINGS = {int(r.sets["mapping"]): r for r in RULES["mapping"].values() if issubclass(r, MappingRule)}

@@ -279,7 +279,7 @@ def _remember(run: ApplyRun, intent: Intent, answer: LaunchOutcome) -> tuple[Mac
     except HcloudError:
         if tagged:
             ids = ", ".join(m.id for m in tagged)
-            run.problem(f"{tagged[0].address}: {ids} launched and not noted in the state: the next apply finds it")
+            run.problem(f"{tagged[0].address}: {ids} launched and not noted in the state, which the next apply does")
         raise
     if bare:
         raise UntaggedError(

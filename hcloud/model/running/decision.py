@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from enum import StrEnum
 
 from hcloud.model.running.event import Event
@@ -54,12 +54,19 @@ class Decision:
     until: float | None = None
 
     def is_same(self, other: Decision) -> bool:
-        """Whether the same was decided, in whatever words: a later hcloud may say it in others."""
-        return self == other or self == replace(other, why=self.why)
+        """Whether the same was decided, in whatever words."""
+        return self == other or without_words(astuple(self)) == without_words(astuple(other))
 
 
 Decided = tuple[float, DecisionAction, str | None, int | None, str, str, float | None, str, str, float | None]
 """The fields of a :class:`Decision`, in their order, which is made in less time and compared in less."""
+
+
+def without_words(decided: tuple[object, ...]) -> tuple[object, ...]:
+    """The fields of a decision without its sentence and the reason of a wait, on which nothing depends: a later hcloud
+    may tell either otherwise."""
+    reason = () if decided[1] == DecisionAction.QUEUE else decided[5:6]
+    return *decided[:5], *reason, *decided[6:8], *decided[9:]
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,7 +47,8 @@ def directory_at(place: str) -> Path:
 
 def never_ran(directory: Path) -> UsageError:
     """That nothing was ever operated in a directory, with what begins it, or goes on with what may be meant."""
-    return UsageError(f"{directory}: 'hcloud operate' has never run there", hint=_shared(directory) or BEGINS)
+    hint = _shared(directory, finished_too=True) or BEGINS
+    return UsageError(f"{directory}: 'hcloud operate' has never run there", hint=hint)
 
 
 def check_not_shared(directory: Path) -> None:
@@ -56,14 +57,17 @@ def check_not_shared(directory: Path) -> None:
         raise UsageError(f"{directory}: no work is running there, and it may be in another directory", hint=hint)
 
 
-def _shared(directory: Path) -> str:
-    """What to do about work that is not finished and was begun when all states in buckets had one directory."""
+def _shared(directory: Path, *, finished_too: bool = False) -> str:
+    """What to do about work that was begun when all states in buckets had one directory."""
     old = directory.with_name(DIRECTORY)
-    live = None if old == directory or directory.exists() else _unfinished(old / JOURNAL)
+    live = None if old == directory or directory.exists() else _unfinished(old / JOURNAL, finished_too=finished_too)
     if live is None or live.state:
         return ""
-    ends = f"hcloud operate stop --state {old.parent} --cloud {live.selection or live.cloud}"
-    return f"{old} has unfinished work of some state: 'mv {old} {directory}' if it is of this one, else end it: {ends}"
+    works = FileLock(PrivateDirectory(old)).holder()
+    moved = f"{f', and {works}: interrupt that first, then' if works else ':'} 'mv {old} {directory}'"
+    ends = f"end it: hcloud operate stop --state {old.parent} --cloud {live.selection or live.cloud}"
+    otherwise = BEGINS if _is_finished(old / JOURNAL) else ends
+    return f"{old} has work of some state{moved} if it is of this one, else {otherwise}"
 
 
 def lock_of_work(place: str) -> FileLock | None:

@@ -34,6 +34,7 @@ from hcloud.profiling.parcel import Parcel, ParcelError, check_no_secrets, compl
 from hcloud.profiling.session import ProfilingSession
 from hcloud.readers.applications.profiles import load_profile
 from hcloud.store.files.lock import FileLock
+from hcloud.store.files.place import STATE
 from hcloud.store.files.private_directory import PrivateDirectory
 from hcloud.store.profiles import save_profile
 from hcloud.usecases.live.ground import FAKE, LiveGround
@@ -169,8 +170,10 @@ def _own_site(ground: LiveGround, folder: Path, stop: Callable[[], bool]) -> Ite
 
 
 def end_left(ground: LiveGround, stop: Callable[[], bool]) -> Iterator[str]:
-    """End what runs that were killed here left, each by its own state: what came of each, in a sentence."""
-    for folder in sorted((ground.beside / PROBES).glob("*")):
+    """End what runs that were killed here left, each by its own state: what came of each, in a sentence.
+
+    A run writes its state once it holds its lock: a folder without one may be of a run that begins."""
+    for folder in sorted(known.parent for known in (ground.beside / PROBES).glob(f"*/{STATE}")):
         try:
             with _own_site(ground, folder, stop) as site:
                 ended = _end(site, folder)

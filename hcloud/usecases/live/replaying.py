@@ -11,7 +11,7 @@ from pathlib import Path
 from hcloud.control.sessions.batches import EventBatch, Follow
 from hcloud.control.sessions.session import ControlSession
 from hcloud.errors import InputError
-from hcloud.model.running.decision import Decided, Decision
+from hcloud.model.running.decision import Decided, Decision, without_words
 from hcloud.model.running.event import Arrival, Event, EventError, OfJob
 from hcloud.model.running.note import Note
 from hcloud.store.journals.events import from_line
@@ -57,11 +57,6 @@ def _read_ahead(pieces: Iterator[JournalPiece], kernel: Callable[[], Follow | No
         while one := coming.result():
             coming = reader.submit(read)
             yield one
-
-
-def _without_words(decided: tuple[object, ...]) -> tuple[object, ...]:
-    """A decision without the sentence for its reason, which a later hcloud may say in other words."""
-    return *decided[:8], *decided[9:]
 
 
 class _Replaying:
@@ -141,7 +136,7 @@ class _Replaying:
         decided, told = self._decided, self._told
         while decided and told:
             mine, his = decided.popleft(), told.popleft()
-            if mine != his and _without_words(mine) != _without_words(his):
+            if mine != his and without_words(mine) != without_words(his):
                 raise self._differs(mine[0])
 
     def _differs(self, at: float) -> InputError:

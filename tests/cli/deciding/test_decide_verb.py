@@ -198,6 +198,17 @@ def test_a_journal_that_gives_its_reasons_in_other_words_goes_on(feed: Feed, tmp
     assert (code, "its decisions do not follow from its events" in " ".join(said.split())) == (1, True)
 
 
+def test_a_journal_that_gives_another_reason_for_a_wait_goes_on(feed: Feed, tmp_path: Path) -> None:
+    """Work that was under way was refused by an hcloud that tells waits by more reasons, and its machines went on."""
+    journal = tmp_path / "live.journal"
+    words = ("--strategy", "SR", "--pool", "1", *PLAIN, "--journal", str(journal))
+    told = feed([{"at": 0, "event": "lost", "instance": 0}, {**ARRIVAL, "at": 1}], *words)[1]
+    assert [d["reason"] for d in told if d["decision"] == "queue"] == ["held-by-none"]
+    journal.write_text(journal.read_text().replace("held-by-none", "pool-full"))
+    code, told, said = feed([{"at": 2, "event": "pool", "size": 1}], *words)
+    assert code == 0, said
+
+
 def test_a_journal_with_the_name_of_another_form_goes_on(feed: Feed, tmp_path: Path) -> None:
     """Such names were allowed before; a new one, as the hint said, would have begun anew without a word."""
     journal = tmp_path / "live.jsonl"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -15,9 +16,12 @@ from hcloud.errors import UnreachableError, UsageError
 from hcloud.model.running.job import JobOrder, NewJobs, in_pieces
 from hcloud.model.running.note import Asked, JobTaken
 from hcloud.readers.jobs import FollowedFile, JobsFile, SeveralFiles
+from hcloud.store.files.lock import OPERATE, FileLock
+from hcloud.store.files.private_directory import PrivateDirectory
 from hcloud.store.journals.journal import header_line
-from hcloud.usecases.live.operate_requests import check_not_shared, cloud_of_work, directory_at
+from hcloud.usecases.live.operate_requests import check_not_shared, cloud_of_work, directory_at, never_ran
 from hcloud.usecases.live.operating.jobs_file import check_same
+from hcloud.usecases.live.operating.looking import rentals_of_work
 
 BROKEN = 'id,command\nlate,"true\n'
 
@@ -143,8 +147,31 @@ def test_work_that_all_states_in_buckets_shared_is_not_begun_anew(
         return
     with pytest.raises(UsageError, match="may be in another directory") as refused:
         check_not_shared(mine)
-    assert f"'mv {shared} {mine}' if it is of this one" in str(refused.value.hint)
+    assert f"has work of some state: 'mv {shared} {mine}' if it is of this one, else end it" in str(refused.value.hint)
+    with FileLock(PrivateDirectory(shared)).hold(OPERATE), pytest.raises(UsageError) as refused:
+        check_not_shared(mine)
+    assert re.search(r"some state, and hcloud operate by .*: interrupt that first, then 'mv ", str(refused.value.hint))
     assert cloud_of_work("s3://team/shop", finished_too=True) is None
     shared.rename(mine)
     check_not_shared(mine)
     assert cloud_of_work("s3://team/shop", finished_too=False) == "fake"
+
+
+def test_finished_work_that_all_states_in_buckets_shared_is_reported_and_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its machines were in no report of its state any more, and nothing said where its jobs were."""
+    monkeypatch.chdir(tmp_path)
+    shared = tmp_path / ".hcloud" / "operate"
+    shared.mkdir(parents=True)
+    for state, name, names in (("", "journal.jsonl", "aws"), ("s3://team/other", "journal.1.jsonl", "gcp")):
+        world = World.of(shared / name, [job("a")], semantics=names)
+        world.origin = replace(ORIGIN, state=state)
+        world.run()
+        world.close()
+    here = Mock(where="s3://team/shop")
+    here.patience().ask.return_value = ORIGIN
+    assert [r.resource[:2] for r in rentals_of_work(here)] == ["i-"]
+    mine = directory_at(here.where)
+    check_not_shared(mine)
+    assert f"'mv {shared} {mine}' if it is of this one, else hcloud operate run" in str(never_ran(mine).hint)

@@ -134,5 +134,9 @@ def test_where_nothing_is_rented_a_job_is_measured_by_what_is_reserved() -> None
     refused = last_place(setup, [replace(arrival("a", 2), memory=100 * 1024)])
     told = "it asks for 2 vCPUs and 100.0 GiB; no reserved server has that (m5.4xlarge: 16 and 64.0)"
     assert (refused.action, refused.why) == (DecisionAction.REFUSE, told)
+    of_memory = next(number for number, kind in enumerate(setup.types) if kind.name == "r5.4xlarge")
+    beside = replace(setup, rules=setup.rules._replace(large=of_memory), beside=((setup.rules.large, 1),))
+    refused = last_place(beside, [replace(arrival("a", 2), memory=200 * 1024)])
+    assert refused.why == "it asks for 2 vCPUs and 200.0 GiB; no reserved server has that (r5.4xlarge: 16 and 128.0)"
     lost = last_place(setup, [Pool(0.5, 0), arrival("a", 2, at=1.0)])
     assert (lost.action, lost.reason) == (DecisionAction.QUEUE, "held-by-none")

@@ -13,7 +13,7 @@ from hcloud.store.files.lock import FileLock
 from hcloud.store.files.private_directory import PrivateDirectory
 from hcloud.store.journals.journal import JournalPlace, LiveOrigin, place_of, read_journal, read_on
 from hcloud.usecases.live.ground import FAKE, FAKE_FILE, LiveGround
-from hcloud.usecases.live.operate_requests import JOURNAL, directory_at, never_ran
+from hcloud.usecases.live.operate_requests import DIRECTORY, JOURNAL, directory_at, never_ran
 from hcloud.usecases.live.operating.operate import fold_of, read_known
 
 
@@ -71,12 +71,16 @@ class Onlooker:
 
 
 def rentals_of_work(here: LiveGround) -> tuple[MachineRental, ...]:
-    """Every machine that live work ever had in this account and region, by the journals beside the state."""
+    """Every machine that live work ever had in this account and region, by the journals beside the state; of one in a
+    bucket also by those that all had together, which do not say whose they are."""
     scope, found = here.patience().ask(here.cloud.scope), dict[str, MachineRental]()
-    for path in sorted(directory_at(here.where).glob("journal*.jsonl")):
+    mine = directory_at(here.where)
+    for path in sorted({path for one in (mine, mine.with_name(DIRECTORY)) for path in one.glob("journal*.jsonl")}):
         known = read_journal(path)
         where = known.live
-        if where is None or (where.cloud, where.account, where.region) != (scope.cloud, scope.account, scope.region):
+        if where is None or (path.parent != mine and where.state):
+            continue
+        if (where.cloud, where.account, where.region) != (scope.cloud, scope.account, scope.region):
             continue
         fold = fold_of(known)
         standing = (rental_of(machine) for machine in fold.standing.values())
