@@ -77,7 +77,8 @@ class SeenLines:
         told_apart = sum(len(lines.hashes) for lines in whole.values()) >= _UNIQUE * read
         found, names = list[SharedPair](), list(whole)
         for place, name in enumerate(names):
-            whole[name].refuse_days_twice(name)
+            if self.appended:
+                whole[name].refuse_days_twice(name)
             for other in names[:place]:
                 common: Hashes = np.intersect1d(whole[name].hashes, whole[other].hashes, assume_unique=True)
                 same = self._same(common, whole[name], whole[other], told_apart=told_apart)
@@ -146,15 +147,16 @@ class _HowOften:
         return count
 
     def refuse_days_twice(self, name: str) -> None:
-        """InputError where all lines of a day are there twice, and those of the other days are not."""
+        """InputError where all lines of a few days are there twice, and those of the other days are not."""
         days, of = np.unique((self.hashes >> _BITS) // _DAY, return_inverse=True)
         lines, twice = np.bincount(of), np.bincount(of, self.counts == 2)
         doubled = (lines == twice) & (lines >= _FEW)
-        if doubled.any() and twice[~doubled].sum() < (1 - _UNIQUE) * lines[~doubled].sum():
+        if 0 < doubled.mean() <= _SAME and twice[~doubled].sum() < (1 - _UNIQUE) * lines[~doubled].sum():
             raise InputError(
                 f"{name}: all {lines[doubled].sum():,} lines of {np.datetime64(int(days[doubled][0]), 'D')} are there "
                 "twice, those of other days once: the day was exported twice",
-                hint="take one of the two out, or export the month again",
+                hint="take one of the two out; if twice as much ran, export it again with resource.name, or with lines "
+                "that are alike added up",
             )
 
 

@@ -137,6 +137,22 @@ def test_a_day_that_stands_twice_in_one_table_of_google_is_refused(tmp_path: Pat
     assert "take one of the two out" in caught.value.hint
 
 
+@pytest.mark.parametrize("suffix", ["csv", "jsonl"])
+def test_days_of_twice_as_many_machines_are_not_there_twice(tmp_path: Path, suffix: str) -> None:
+    """Five days of a week with two machines that nothing tells apart were refused."""
+    weeks = standard([1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 7], range(1), suffix)
+    (tmp_path / f"bill.{suffix}").write_text(weeks)
+    assert round(float(read_bill(tmp_path).total), 6) == 57.6
+
+
+def test_only_a_table_that_is_added_to_may_have_a_day_twice(tmp_path: Path) -> None:
+    """A day with two machines that nothing tells apart was refused in every export of several files."""
+    for month in (10, 11):
+        lines = (cur(range(1, 5)) + "".join(cur(range(2, 3)).splitlines(keepends=True)[1:])).replace(",i-0,", ",,")
+        (tmp_path / f"{month}.csv").write_text(lines.replace("2024-10-", f"2024-{month}-"))
+    assert read_bill(tmp_path).total == Decimal("24")
+
+
 def test_the_export_that_says_most_is_read_first() -> None:
     names = ["AWS CUR 2.0", "AWS CUR legacy", "Azure cost details (EA)", "Google billing export (detailed)"]
     names += ["Google billing export (standard)", *(f"FOCUS 1.{minor}" for minor in (3, 2, 1, 0))]
