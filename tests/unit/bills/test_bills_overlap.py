@@ -221,6 +221,68 @@ def test_days_of_both_files_that_were_stated_anew_are_refused(tmp_path: Path) ->
     assert caught.value.hint == "keep one of the two, the newer, or take the days of both out of the other"
 
 
+@pytest.mark.parametrize(
+    "hours",
+    [
+        pytest.param(range(24), id="in another zone"),
+        pytest.param(range(0, 24, 3), id="in an hour of three that has no others"),
+    ],
+)
+def test_parts_of_a_month_without_resources_share_nothing(tmp_path: Path, hours: range) -> None:
+    """Lines of another zone, or of a second machine, that are alike by chance were taken for an overlap."""
+    zones = ["a", "a"] if len(hours) < 24 else ["a", "b"]
+    for zone, (name, cost) in zip(zones, [("a", "0.3"), ("b", "0.4")], strict=True):
+        head, *lines = cur(range(1, 5)).replace(",i-0,", ",,").splitlines()
+        rows = [f"{line},{zone}\n" for line in lines]
+        others = [
+            f"{line},{zone}\n".replace(",0.1,", f",{cost},") for at, line in enumerate(lines) if at % 24 not in hours
+        ]
+        alike = [row for at, row in enumerate(rows) if at % 24 in hours]
+        (tmp_path / f"{name}.csv").write_text(f"{head},line_item_availability_zone\n" + "".join(alike + others))
+    assert hours_of(tmp_path) == ([48] * 4, {})
+
+
+def test_exports_of_different_accounts_share_those_that_both_have(tmp_path: Path) -> None:
+    """They were refused, as hours of which most lines are in both had others in each."""
+    for name, own in (("a", "1"), ("b", "3")):
+        shared, *lines = cur(range(1, 4), account="2", machines=9).splitlines(keepends=True)
+        (tmp_path / f"{name}.csv").write_text("".join([shared, *lines, *cur(range(1, 4), own).splitlines(True)[1:]]))
+    days, said = hours_of(tmp_path)
+    assert days == [11 * 24] * 3
+    assert said == {"lines that another file has too, counted once ($64.80 left out)": 648}
+
+
+def azure(days: range, reserved: str, resource: str = "r") -> str:
+    """Two machines on demand, and three that are reserved, which cost so much."""
+    head = (
+        "SubscriptionId,resourceLocation,date,meterCategory,meterSubCategory,meterId,meterName,unitOfMeasure,quantity,"
+    )
+    head += "costInBillingCurrency,ResourceId,additionalInfo,billingCurrency,reservationId,chargeType,pricingModel\n"
+    kinds = [(n, "2.4", "", "OnDemand") for n in range(2)] + [(n, reserved, "r-1", "Reservation") for n in (2, 3, 4)]
+    return head + "".join(
+        f"s,eastus,10/{day:02}/2024,Virtual Machines,Virtual Machines Dsv5 Series,m{n if not resource else 0},D2s v5,"
+        f"1 Hour,24,{cost},{resource and f'{resource}{n}'},,USD,{of},Usage,{model}\n"
+        for day in days
+        for n, cost, of, model in kinds
+    )
+
+
+def test_actual_and_amortised_costs_of_azure_are_refused(tmp_path: Path) -> None:
+    """Lines of reserved machines at 0 were taken for those with their cost, and fees of one counted beside."""
+    (tmp_path / "actual.csv").write_text(azure(range(1, 29), "0"))
+    (tmp_path / "amortised.csv").write_text(azure(range(1, 29), "1.1"))
+    with pytest.raises(InputError, match=r"56 of its lines .* or actual and amortised costs of one"):
+        read_bill(tmp_path)
+
+
+@pytest.mark.parametrize("resource", ["", "r"])
+def test_days_of_two_files_of_azure_count_once(tmp_path: Path, resource: str) -> None:
+    """Lines that name no resource counted twice."""
+    (tmp_path / "a.csv").write_text(azure(range(1, 11), "1.1", resource))
+    (tmp_path / "b.csv").write_text(azure(range(8, 15), "1.1", resource))
+    assert read_bill(tmp_path).total == 14 * Decimal("8.1")
+
+
 def test_a_file_that_is_whole_in_another_counts_once(tmp_path: Path) -> None:
     lines = cur(range(1, 4), machines=3).replace(",i-0,", ",,")  # a third of them as taxes are, without a resource
     (tmp_path / "a.csv").write_text("".join(lines.splitlines(keepends=True)[:100]))
