@@ -320,9 +320,10 @@ def _broken(file: BillFile, said: str, rows: int, allowed: str) -> InputError:
 
 
 def _by_role(file: BillFile, batch: pa.RecordBatch) -> pa.RecordBatch:
-    amounts = _amounts(file) if file.delimiter == ";" else ()
-    columns = ((role in amounts, batch.column(name)) for role, name in file.names.items())
-    return pa.record_batch([with_points(c) if is_amount else c for is_amount, c in columns], list(file.names))
+    columns = {role: batch.column(name) for role, name in file.names.items()}
+    if file.delimiter == ";":
+        columns |= with_points({role: columns[role] for role in _amounts(file) & columns.keys()})
+    return pa.record_batch(list(columns.values()), list(columns))
 
 
 def _amounts(file: BillFile) -> set[str]:
