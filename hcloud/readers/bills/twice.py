@@ -274,13 +274,15 @@ def hashes_of(batch: pa.RecordBatch, start: Whole, rows: Whole) -> Hashes | None
 def _texts(batch: pa.RecordBatch, name: str, rows: pa.Array | None) -> pa.Array:
     column = batch.column(name)
     taken = column if rows is None else column.take(rows)
-    return pc.fill_null((_joined(taken) if pa.types.is_list(column.type) else taken).cast(pa.string()), "")
+    return pc.fill_null((_joined(taken) if pa.types.is_nested(column.type) else taken).cast(pa.string()), "")
 
 
-def _joined(column: pa.ListArray) -> pa.Array:
-    """Labels, a list of keys and values, as texts."""
-    flat = pc.list_flatten(column)
+def _joined(column: pa.Array) -> pa.Array:
+    """Labels, a list of keys and values, as texts; as Python writes them where they are stored in another way."""
+    flat = pc.list_flatten(column) if pa.types.is_list(column.type) else column
     parts = flat.flatten() if pa.types.is_struct(flat.type) else [flat]
+    if flat is column or any(pa.types.is_nested(part.type) for part in parts):
+        return pa.array(map(str, column.to_pylist()), pa.string())
     words = [pc.fill_null(part.cast(pa.string()), "") for part in parts]
     ends = np.cumsum(pc.fill_null(pc.list_value_length(column), 0))
     lists = pa.ListArray.from_arrays(pa.array([0, *ends], pa.int32()), pc.binary_join_element_wise(*words, "="))

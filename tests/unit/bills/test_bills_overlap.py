@@ -10,6 +10,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+from pyarrow import json as arrow_json
+from pyarrow import parquet
 
 from hcloud.errors import InputError
 from hcloud.model.bill import LineKind
@@ -151,6 +153,29 @@ def test_only_a_table_that_is_added_to_may_have_a_day_twice(tmp_path: Path) -> N
         lines = (cur(range(1, 5)) + "".join(cur(range(2, 3)).splitlines(keepends=True)[1:])).replace(",i-0,", ",,")
         (tmp_path / f"{month}.csv").write_text(lines.replace("2024-10-", f"2024-{month}-"))
     assert read_bill(tmp_path).total == Decimal("24")
+
+
+_PAIR = [{"key": "a", "value": "b"}]
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        pytest.param(
+            pa.array([_PAIR], pa.large_list(pa.struct([("key", pa.string()), ("value", pa.string())]))), id="64"
+        ),
+        pytest.param(pa.array([[("a", "b")]], pa.map_(pa.string(), pa.string())), id="a map"),
+        pytest.param(pa.array([[{"key": "a", "value": {"of": 1}}]]), id="values of several parts"),
+        pytest.param(pa.array([[]], pa.list_(pa.null())), id="none"),
+    ],
+)
+def test_labels_of_google_may_be_stored_in_any_way(tmp_path: Path, labels: pa.Array) -> None:
+    """A table was refused for labels that only tell its lines apart."""
+    (text := tmp_path / "bill.jsonl").write_text(standard([1], range(1), "jsonl"))
+    table = arrow_json.read_json(text).drop_columns(["labels"]).slice(0, 1)
+    text.unlink()
+    parquet.write_table(table.append_column("labels", labels), tmp_path / "bill.parquet")
+    assert read_bill(tmp_path).total == Decimal("0.1")
 
 
 def test_the_export_that_says_most_is_read_first() -> None:
