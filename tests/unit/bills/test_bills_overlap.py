@@ -178,6 +178,13 @@ def test_labels_of_google_may_be_stored_in_any_way(tmp_path: Path, labels: pa.Ar
     assert read_bill(tmp_path).total == Decimal("0.1")
 
 
+@pytest.mark.parametrize("labels", ['"{}"', '["a"]', '[{"key": "a", "value": 1}]', '{"a": "b"}', "null"])
+def test_labels_of_google_may_be_written_in_any_way(tmp_path: Path, labels: str) -> None:
+    lines = standard([1], range(1), "jsonl").replace('[{"key": "app", "value": "0"}]', labels)
+    (tmp_path / "bill.jsonl").write_text(lines.replace('"sku": {', '"sku": {"id": 7, '))
+    assert round(float(read_bill(tmp_path).total), 6) == 4.8
+
+
 def test_the_export_that_says_most_is_read_first() -> None:
     names = ["AWS CUR 2.0", "AWS CUR legacy", "Azure cost details (EA)", "Google billing export (detailed)"]
     names += ["Google billing export (standard)", *(f"FOCUS 1.{minor}" for minor in (3, 2, 1, 0))]
