@@ -157,7 +157,7 @@ def read_any(demand: Frame | str | Path, how: Reading, told: ReadAs) -> DemandRe
     if is_frame(demand):
         return read_demand(demand, how, told)
     request = WorkloadRequest(str(demand), how.format or "auto", how.keys, told.seed, told.window)
-    if not names_bill(request.name, request.format):
+    if not names_bill(request.name, request.format, request.keys or ()):
         return read_demand(demand, how, told)
     bill = in_background(lambda progress: open_bill(request.name, request.keys or {}, request.window, progress))
     return BillResult(figures_of(bill), _section(request), told.at)

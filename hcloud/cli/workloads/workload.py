@@ -80,7 +80,7 @@ def show(
     terminal = session(ctx).terminal
     check_picture(out)
     request, every = _request(name, workload_format, reader_keys(keys, columns, decimal), seed, window), _step(step)
-    if names_bill(request.name, request.format):
+    if names_bill(request.name, request.format, request.keys or ()):
         _show_bill(request, out, shown, terminal)
         return
     workload = _opened(request, terminal)

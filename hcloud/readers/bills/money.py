@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from decimal import Context, Decimal
 
 import numpy as np
@@ -107,10 +108,11 @@ class Amounts:
         return cls([(32, high), (0, low)], _FLOAT_SCALE)
 
 
-def with_points(column: pa.Array) -> pa.Array:
-    """Amounts with decimal points, where they have commas, as a spreadsheet saves them beside semicolons."""
-    has_points = pc.any(pc.match_substring(column, ".")).as_py()
-    return column if has_points else pc.replace_substring(column, ",", ".")
+def with_points(amounts: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
+    """Columns of amounts with decimal points, where all have commas, as a spreadsheet saves them beside semicolons;
+    beside points a comma sets thousands apart, and is left."""
+    has_points = any(pc.any(pc.match_substring(column, ".")).as_py() for column in amounts.values())
+    return {role: column if has_points else pc.replace_substring(column, ",", ".") for role, column in amounts.items()}
 
 
 def product(price: pa.Array, quantity: pa.Array) -> pa.Array:

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from hcloud.errors import InputError
+
+LABELS = frozenset({"labels", "tags"})
+"""Columns that tell lines of Google apart: lists of keys and values."""
 
 
 def is_text(kind: pa.DataType) -> bool:
@@ -67,3 +73,18 @@ def _as_json(cells: list[pa.Array], keys: tuple[str, ...]) -> pa.Array:
         for key, cell in zip(keys, cells, strict=True)
     ]
     return pc.binary_join_element_wise("{", pc.binary_join_element_wise(*quoted, ","), "}", "")
+
+
+def is_usual(objects: Iterable[Any], path: str) -> bool:
+    """Whether what only tells lines apart is of the type that Google's export has, in the first objects of a file."""
+    values = list(objects)
+    for name in path.split("."):
+        values = [value[name] for value in values if isinstance(value, dict) and name in value]
+    if path not in LABELS:
+        return _are_texts(*values)
+    pairs = [pair for value in values if value is not None for pair in (value if isinstance(value, list) else [value])]
+    return all(isinstance(pair, dict) and _are_texts(pair.get("key"), pair.get("value")) for pair in pairs)
+
+
+def _are_texts(*values: object) -> bool:
+    return all(value is None or isinstance(value, str) for value in values)

@@ -22,7 +22,7 @@ from hcloud.model.json_text import parsed
 from hcloud.readers.bills.formats.spelling import spelled
 from hcloud.readers.bills.lines import NET, BillFormat, PlaceError, plain
 from hcloud.readers.bills.money import AmountError, numbers_of, with_points
-from hcloud.readers.bills.stored import column_at, is_text
+from hcloud.readers.bills.stored import LABELS, column_at, is_text, is_usual
 from hcloud.readers.bills.twice import IDENTITY, identity_of
 from hcloud.readers.workloads.findings import shown
 from hcloud.readers.workloads.source import HEAD_BYTES, CheckedReader, TraceFile, parquet_errors
@@ -39,8 +39,6 @@ _ROW = re.compile(r"Row #(\d+): ?")
 _WIDEST = 4096
 _ZERO, _BELOW, _FILLED = 1, 2, 3
 CUT = "files that end without a newline (the last line may be cut off)"
-_LABELS = frozenset({"labels", "tags"})
-"""Columns that tell lines of Google apart: lists of keys and values."""
 JSON = "{"
 """In place of what separates columns, in files of a JSON object a line."""
 
@@ -115,14 +113,16 @@ def schema_names(source: TraceFile) -> Header:
 
 def _json_names(source: TraceFile) -> list[str]:
     """The paths of values in the first objects of a file of one a line."""
-    names: dict[str, None] = {}
+    return list(dict.fromkeys(path for line in _first_objects(source) for path in _paths(line)))
+
+
+def _first_objects(source: TraceFile) -> Iterator[Any]:
     *lines, _ = source.head.split(b"\n") if len(source.head) >= HEAD_BYTES else (*source.head.split(b"\n"), b"")
-    for line in lines:
+    for line in filter(bytes.strip, lines):
         try:
-            names.update(dict.fromkeys(_paths(parsed(line)))) if line.strip() else None
+            yield parsed(line)
         except ValueError as error:
             raise InputError(f"{source.name}: is not JSON of an object a line: {error}") from error
-    return list(names)
 
 
 def _paths(value: object) -> Iterator[str]:
@@ -177,7 +177,10 @@ def opened(source: TraceFile, form: BillFormat, label: str, *, told_apart: bool 
 def _of_objects(source: TraceFile, form: BillFormat, label: str, identity: Mapping[str, str]) -> BillFile:
     if not form.paths:
         raise InputError(f"{source.name}: is {label} as JSON, which is not read", hint="export it as Parquet or CSV")
-    return BillFile(source, form, label, {**form.paths, **identity}, JSON)
+    first = list(_first_objects(source))
+    usual = {*form.paths.values(), *(path for path in identity.values() if is_usual(first, path))}
+    known = {role: path for role, path in identity.items() if path in usual}
+    return BillFile(source, form, label, {**form.paths, **known}, JSON)
 
 
 def _wanted(form: BillFormat) -> dict[str, tuple[str, ...]]:
@@ -320,9 +323,10 @@ def _broken(file: BillFile, said: str, rows: int, allowed: str) -> InputError:
 
 
 def _by_role(file: BillFile, batch: pa.RecordBatch) -> pa.RecordBatch:
-    amounts = _amounts(file) if file.delimiter == ";" else ()
-    columns = ((role in amounts, batch.column(name)) for role, name in file.names.items())
-    return pa.record_batch([with_points(c) if is_amount else c for is_amount, c in columns], list(file.names))
+    columns = {role: batch.column(name) for role, name in file.names.items()}
+    if file.delimiter == ";":
+        columns |= with_points({role: columns[role] for role in _amounts(file) & columns.keys()})
+    return pa.record_batch(list(columns.values()), list(columns))
 
 
 def _amounts(file: BillFile) -> set[str]:
@@ -368,7 +372,7 @@ def _json_lines(file: BillFile) -> Iterator[pa.RecordBatch]:
 def _json_type(form: BillFormat, role: str, name: str) -> pa.DataType:
     if role in form.nested:
         return pa.list_(pa.struct([("amount", pa.float64()), ("type", pa.string())]))
-    if role in form.maps or name in _LABELS:
+    if role in form.maps or name in LABELS:
         return pa.list_(pa.struct([("key", pa.string()), ("value", pa.string())]))
     return pa.float64() if role in form.money or role.startswith("quantity") else pa.string()
 

@@ -18,6 +18,8 @@ IDENTITY = "identity "
 """What the roles begin with whose columns tell a line from all others."""
 OWNER = IDENTITY + "of "
 """The same for those that name the resource or commitment of a line, once more."""
+COST = IDENTITY + "cost "
+"""The same for what a line costs, where actual and amortised costs of a line are told by it."""
 _OWNERS = frozenset(
     {
         "lineitemresourceid", "resourceid", "resourceglobalname", "resourcename", "reservationreservationarn",
@@ -26,8 +28,9 @@ _OWNERS = frozenset(
     }
 )  # fmt: skip
 """Columns that name the resource or the commitment that a line is of."""
-_SAME = 0.5
-"""Ours: the part of the smaller file's lines that is in the other where both are of one delivery made twice."""
+_SAME, _NEARLY_ALL = 0.5, 0.8
+"""Ours: the part of the smaller file's lines that is in the other where both are of one delivery made twice, and that
+of the hours and accounts that both have where these overlap: parts of a month share lines that are alike by chance."""
 _UNIQUE = 0.99
 """Ours: where fewer lines are there once within their file, two that are alike are one only in files that are alike
 whole, or that share mostly lines that each of them has once."""
@@ -38,8 +41,12 @@ _ONE_IN = np.int64(8)
 _SPREAD = np.int64(0x9E3779B1)
 _NAMED = np.uint64(1)
 """The bit of a hash that says whether the line names its resource or commitment: two such that are alike are one."""
-_BITS = np.uint64(44)
-"""Below the hour since 1970, which a hash begins with, it has so many bits."""
+_BITS, _OF_ACCOUNT = np.uint64(44), np.uint64(36)
+"""A hash begins with its hour since 1970, and has its account next: so many bits are below each."""
+_OF_COST = np.uint64(9)
+"""Below these bits a hash has those of :data:`COST`, if there is such a column."""
+_MIX, _SHORT = np.uint64(0x9E3779B97F4A7C15), np.uint64(56)
+"""Spreads hashes, of which no more bits are kept than 64 without these."""
 _FEW = 10
 """Ours: fewer lines without a name may be alike by chance."""
 
@@ -48,16 +55,22 @@ def identity_of(form: BillFormat, by_plain: Mapping[str, Sequence[str]]) -> dict
     """The columns that tell lines apart, and of these those that name what a line is of, by role."""
     known = [by_plain[name][0] for name in form.identity if name in by_plain]
     owners = [name for name in known if plain(name) in _OWNERS]
-    return {f"{role}{n}": name for role, names in ((IDENTITY, known), (OWNER, owners)) for n, name in enumerate(names)}
+    costs = [] if _are_priced(form) else [by_plain[name][0] for name in form.money["cost"] if name in by_plain]
+    roles = ((IDENTITY, known), (OWNER, owners), (COST, costs[:1]))
+    return {f"{role}{n}": name for role, names in roles for n, name in enumerate(names)}
+
+
+def _are_priced(form: BillFormat) -> bool:
+    return any("cost" in name for name in form.identity)
 
 
 class SeenLines:
     """The lines of each file, by their hashes; of a large bill those of every eighth hour. ``priced`` says whether
-    lines of other costs are other lines, ``appended`` whether a line never changes (but another corrects it)."""
+    lines of other costs are other lines in all, ``appended`` whether a line never changes (but another corrects it)."""
 
     def __init__(self, size: int, forms: Collection[BillFormat]) -> None:
         self.sampled = size > _ALL_BELOW
-        self.priced = all(any("cost" in name for name in form.identity) for form in forms)
+        self.priced = all(_are_priced(form) for form in forms)
         self.appended = all(form.is_appended for form in forms)
         self.files: dict[str, list[Hashes]] = {}
 
@@ -70,14 +83,15 @@ class SeenLines:
             self.files.setdefault(file, []).append(hashes)
 
     def shared(self) -> list[SharedPair]:
-        """The lines that two files share, by their hashes: those of a resource or commitment, and of hours that both
-        files have. InputError where most lines of a file are in another in part, or a file has a day twice."""
+        """The lines that two files share, by their hashes: those of a resource or commitment, and of an account's hours
+        that both have. InputError where most lines of a file are in another in part, or a file has a day twice."""
         whole = {name: _HowOften.of(parts) for name, parts in self.files.items()}
         read = sum(lines.rows for lines in whole.values())
         told_apart = sum(len(lines.hashes) for lines in whole.values()) >= _UNIQUE * read
         found, names = list[SharedPair](), list(whole)
         for place, name in enumerate(names):
-            whole[name].refuse_days_twice(name)
+            if self.appended:
+                whole[name].refuse_days_twice(name)
             for other in names[:place]:
                 common: Hashes = np.intersect1d(whole[name].hashes, whole[other].hashes, assume_unique=True)
                 same = self._same(common, whole[name], whole[other], told_apart=told_apart)
@@ -94,18 +108,23 @@ class SeenLines:
     def _same(self, common: Hashes, lines: _HowOften, other: _HowOften, *, told_apart: bool) -> Hashes | None:
         """Which lines of both files are the same lines; None where most of one are in the other and cannot be told
         from others, or hours have other lines in each: two states of them."""
+        if not len(common) and self.priced:
+            return common
         alike = lines.count(common) == other.count(common)
         sure = told_apart or lines.surely_has(common, other)
-        span = 1 if sure else _DAY
-        spans, of, count = np.unique((common >> _BITS) // span, return_inverse=True, return_counts=True)
-        least, most = np.sort([lines.lines_in(spans, span), other.lines_in(spans, span)], axis=0)
+        size = 1 << int(_OF_ACCOUNT) if sure else _DAY << int(_BITS)
+        spans = np.intersect1d(lines.hashes // size, other.hashes // size)
+        of = np.searchsorted(spans, common // size)
+        count = np.bincount(of, minlength=len(spans))
+        least, most = np.sort([lines.lines_in(spans, size), other.lines_in(spans, size)], axis=0)
         if sure:
             same = (count > _SAME * least) & ((count > 1) | (most == 1))
         else:  # a machine's line an hour may be like another's
-            same = (count > span) & (count == most) & (np.bincount(of, alike, len(spans)) == count)
-        same &= self.priced and count[same].sum() >= _FEW
+            same = (count > _DAY) & (count == most) & (np.bincount(of, alike, len(spans)) == count)
+        changed = bool((count < least)[same].any()) and count.sum() > _SAME * least.sum() and not self.appended
+        same &= (not sure or count.sum() > _NEARLY_ALL * least.sum()) and count[same].sum() >= _FEW
         kept = same[of] | (sure & (common & _NAMED == _NAMED))
-        changed = bool((count < least)[same].any()) and not self.appended
+        changed |= not self.priced and lines.costs_otherwise(common, other)
         is_most = len(common) > _SAME * min(len(lines.hashes), len(other.hashes))
         is_part = is_most and not kept.all() and (sure or alike.mean() > _UNIQUE)
         return None if is_part or changed else common[kept]
@@ -138,23 +157,29 @@ class _HowOften:
         """How often it has each of some of its lines."""
         return self.counts[np.searchsorted(self.hashes, some)]
 
-    def lines_in(self, spans: Hashes, length: int) -> Whole:
-        """How many different lines it has in each of some spans of so many hours."""
-        ends = [spans * length << _BITS, (spans + 1) * length << _BITS]
-        first, last = np.searchsorted(self.hashes, np.array(ends, np.uint64))
+    def costs_otherwise(self, common: Hashes, other: _HowOften) -> bool:
+        """Whether many lines that both have cost other than in the other: actual and amortised costs."""
+        both = np.intersect1d(self.hashes >> _OF_COST, other.hashes >> _OF_COST)
+        otherwise = len(both) - len(np.unique(common >> _OF_COST))
+        return otherwise >= max(_FEW, (1 - _UNIQUE) * min(len(self.hashes), len(other.hashes)))
+
+    def lines_in(self, spans: Hashes, size: int) -> Whole:
+        """How many different lines it has in each of some spans of so many hashes."""
+        first, last = np.searchsorted(self.hashes, np.array([spans * size, (spans + 1) * size], np.uint64))
         count: Whole = last - first
         return count
 
     def refuse_days_twice(self, name: str) -> None:
-        """InputError where all lines of a day are there twice, and those of the other days are not."""
+        """InputError where all lines of a few days are there twice, and those of the other days are not."""
         days, of = np.unique((self.hashes >> _BITS) // _DAY, return_inverse=True)
         lines, twice = np.bincount(of), np.bincount(of, self.counts == 2)
         doubled = (lines == twice) & (lines >= _FEW)
-        if doubled.any() and twice[~doubled].sum() < (1 - _UNIQUE) * lines[~doubled].sum():
+        if 0 < doubled.mean() <= _SAME and twice[~doubled].sum() < (1 - _UNIQUE) * lines[~doubled].sum():
             raise InputError(
                 f"{name}: all {lines[doubled].sum():,} lines of {np.datetime64(int(days[doubled][0]), 'D')} are there "
                 "twice, those of other days once: the day was exported twice",
-                hint="take one of the two out, or export the month again",
+                hint="take one of the two out; if twice as much ran, export it again with resource.name, or with lines "
+                "that are alike added up",
             )
 
 
@@ -223,16 +248,23 @@ def _ordinals(values: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def hashes_of(batch: pa.RecordBatch, start: Whole, rows: Whole) -> Hashes | None:
-    """A hash for each of the rows: first its hour, last a bit that is set where the line names what it is of. None
-    where the file has no columns that tell lines apart."""
-    names = [name for name in batch.schema.names if name.startswith(IDENTITY) and not name.startswith(OWNER)]
+    """A hash for each of the rows: first its hour and its account, last a bit that is set where the line names what it
+    is of. None where the file has no columns that tell lines apart."""
+    names = [name for name in batch.schema.names if name.startswith(IDENTITY) and not name.startswith((OWNER, COST))]
     if not names:
         return None
     if "credit" in batch.schema.names:  # of Google: each stands behind its line, and is another
         names += ["credit", "cost"]
     taken = None if len(rows) == batch.num_rows else pa.array(rows)
     hashes = identity_hashes(pc.binary_join_element_wise(*(_texts(batch, name, taken) for name in names), "\n"))
-    hashes = (np.maximum(start[rows], 0).astype(np.uint64) << _BITS) | (hashes >> (np.uint64(64) - _BITS))
+    hashes = (np.maximum(start[rows], 0).astype(np.uint64) << _BITS) | (hashes >> (np.uint64(64) - _OF_ACCOUNT))
+    if "account" in batch.schema.names:
+        accounts = _texts(batch, "account", taken).dictionary_encode()
+        few = identity_hashes(accounts.dictionary) * _MIX >> _SHORT
+        hashes |= few[accounts.indices.to_numpy()] << _OF_ACCOUNT
+    for cost in (name for name in batch.schema.names if name.startswith(COST)):
+        costs = identity_hashes(_texts(batch, cost, taken)) * _MIX >> _SHORT
+        hashes = (hashes >> _OF_COST << _OF_COST) | costs << _NAMED
     hashes &= ~_NAMED
     for owner in (name for name in batch.schema.names if name.startswith(OWNER)):
         hashes |= pc.not_equal(_texts(batch, owner, taken), "").to_numpy(zero_copy_only=False).astype(np.uint64)
@@ -242,13 +274,15 @@ def hashes_of(batch: pa.RecordBatch, start: Whole, rows: Whole) -> Hashes | None
 def _texts(batch: pa.RecordBatch, name: str, rows: pa.Array | None) -> pa.Array:
     column = batch.column(name)
     taken = column if rows is None else column.take(rows)
-    return pc.fill_null((_joined(taken) if pa.types.is_list(column.type) else taken).cast(pa.string()), "")
+    return pc.fill_null((_joined(taken) if pa.types.is_nested(column.type) else taken).cast(pa.string()), "")
 
 
-def _joined(column: pa.ListArray) -> pa.Array:
-    """Labels, a list of keys and values, as texts."""
-    flat = pc.list_flatten(column)
+def _joined(column: pa.Array) -> pa.Array:
+    """Labels, a list of keys and values, as texts; as Python writes them where they are stored in another way."""
+    flat = pc.list_flatten(column) if pa.types.is_list(column.type) else column
     parts = flat.flatten() if pa.types.is_struct(flat.type) else [flat]
+    if flat is column or any(pa.types.is_nested(part.type) for part in parts):
+        return pa.array(map(str, column.to_pylist()), pa.string())
     words = [pc.fill_null(part.cast(pa.string()), "") for part in parts]
     ends = np.cumsum(pc.fill_null(pc.list_value_length(column), 0))
     lists = pa.ListArray.from_arrays(pa.array([0, *ends], pa.int32()), pc.binary_join_element_wise(*words, "="))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,7 +26,11 @@ _ADDRESS = re.compile(r"^(s3|gs|https):/+")  # as a path an address has one slas
 def is_bill_named(loaded: Loaded) -> bool:
     """Whether the workload of the configuration is a provider's bill."""
     section = loaded.config.workload
-    return section.path is not None and section.path != STDIN and names_bill(bill_name(loaded), section.format)
+    return (
+        section.path is not None
+        and section.path != STDIN
+        and names_bill(bill_name(loaded), section.format, section.options)
+    )
 
 
 def bill_name(loaded: Loaded) -> str:
@@ -36,15 +40,17 @@ def bill_name(loaded: Loaded) -> str:
     return address if is_in_bucket(address) else str(loaded.resolve(loaded.config.workload.path))
 
 
-def names_bill(name: str, fmt: str) -> bool:
-    """Whether a bill is asked for: by its format, or by the content of the file or folder."""
+def names_bill(name: str, fmt: str, keys: Iterable[str] = ()) -> bool:
+    """Whether a bill is asked for: by its format, by a key that only bills have, or by the content of the file or
+    folder."""
     if is_in_bucket(name):
         return True
     if fmt not in ("auto", BILL):
         return False
     from hcloud.readers.bills.files import is_bill
+    from hcloud.readers.bills.options import is_of_bill
 
-    return fmt == BILL or is_bill(Path(name)) is not None
+    return fmt == BILL or any(map(is_of_bill, keys)) or is_bill(Path(name)) is not None
 
 
 def open_bill(

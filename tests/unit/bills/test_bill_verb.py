@@ -81,3 +81,13 @@ def test_a_rate_and_a_wrong_key(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["workload", "show", str(REPORT), "--set", "rate_EUR=1.08"]) == 0
     assert run(["workload", "show", str(REPORT), "--set", "rate=1.08"]) == 64
     assert "rate_EUR" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("verb", [["workload", "show"], ["plan"]])
+def test_a_bill_that_cannot_be_read_is_one_by_a_key_of_bills(
+    verb: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A rate for a bill in another encoding was no workload key."""
+    (wide := tmp_path / "wide.csv").write_text(REPORT.read_text(encoding="utf-8"), encoding="utf-16")
+    assert run([*verb, str(wide), "--set", "rate_EUR=1.08"]) == 1
+    assert "wide.csv is UTF-16 text" in capsys.readouterr().err

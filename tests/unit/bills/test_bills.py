@@ -434,6 +434,14 @@ def test_a_spreadsheet_may_have_saved_a_bill_with_commas_in_its_amounts(tmp_path
     whole, found = read_bill(CASES / "azure_mca_actual.csv"), read_bill(path)
     assert (found.lines, found.commitments) == (whole.lines, whole.commitments)
     assert [used.list_cost for used in found.usage] == [used.list_cost for used in whole.usage]
+    # a thousand beside prices with points was read as 1
+    path.write_text((CASES / "azure_mca_actual.csv").read_text().replace(",24,2.304,", ',"1,200",2.304,'))
+    with path.open(newline="") as file:
+        cells = list(csv.reader(file))
+    with path.open("w", newline="") as saved:
+        csv.writer(saved, delimiter=";").writerows(cells)
+    with pytest.raises(InputError, match=r"column quantity: '1,200'"):
+        read_bill(path)
 
 
 def test_focus_of_google_says_the_same_as_its_detailed_export(tmp_path: Path) -> None:

@@ -10,6 +10,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+from pyarrow import json as arrow_json
+from pyarrow import parquet
 
 from hcloud.errors import InputError
 from hcloud.model.bill import LineKind
@@ -137,6 +139,52 @@ def test_a_day_that_stands_twice_in_one_table_of_google_is_refused(tmp_path: Pat
     assert "take one of the two out" in caught.value.hint
 
 
+@pytest.mark.parametrize("suffix", ["csv", "jsonl"])
+def test_days_of_twice_as_many_machines_are_not_there_twice(tmp_path: Path, suffix: str) -> None:
+    """Five days of a week with two machines that nothing tells apart were refused."""
+    weeks = standard([1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 7], range(1), suffix)
+    (tmp_path / f"bill.{suffix}").write_text(weeks)
+    assert round(float(read_bill(tmp_path).total), 6) == 57.6
+
+
+def test_only_a_table_that_is_added_to_may_have_a_day_twice(tmp_path: Path) -> None:
+    """A day with two machines that nothing tells apart was refused in every export of several files."""
+    for month in (10, 11):
+        lines = (cur(range(1, 5)) + "".join(cur(range(2, 3)).splitlines(keepends=True)[1:])).replace(",i-0,", ",,")
+        (tmp_path / f"{month}.csv").write_text(lines.replace("2024-10-", f"2024-{month}-"))
+    assert read_bill(tmp_path).total == Decimal("24")
+
+
+_PAIR = [{"key": "a", "value": "b"}]
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        pytest.param(
+            pa.array([_PAIR], pa.large_list(pa.struct([("key", pa.string()), ("value", pa.string())]))), id="64"
+        ),
+        pytest.param(pa.array([[("a", "b")]], pa.map_(pa.string(), pa.string())), id="a map"),
+        pytest.param(pa.array([[{"key": "a", "value": {"of": 1}}]]), id="values of several parts"),
+        pytest.param(pa.array([[]], pa.list_(pa.null())), id="none"),
+    ],
+)
+def test_labels_of_google_may_be_stored_in_any_way(tmp_path: Path, labels: pa.Array) -> None:
+    """A table was refused for labels that only tell its lines apart."""
+    (text := tmp_path / "bill.jsonl").write_text(standard([1], range(1), "jsonl"))
+    table = arrow_json.read_json(text).drop_columns(["labels"]).slice(0, 1)
+    text.unlink()
+    parquet.write_table(table.append_column("labels", labels), tmp_path / "bill.parquet")
+    assert read_bill(tmp_path).total == Decimal("0.1")
+
+
+@pytest.mark.parametrize("labels", ['"{}"', '["a"]', '[{"key": "a", "value": 1}]', '{"a": "b"}', "null"])
+def test_labels_of_google_may_be_written_in_any_way(tmp_path: Path, labels: str) -> None:
+    lines = standard([1], range(1), "jsonl").replace('[{"key": "app", "value": "0"}]', labels)
+    (tmp_path / "bill.jsonl").write_text(lines.replace('"sku": {', '"sku": {"id": 7, '))
+    assert round(float(read_bill(tmp_path).total), 6) == 4.8
+
+
 def test_the_export_that_says_most_is_read_first() -> None:
     names = ["AWS CUR 2.0", "AWS CUR legacy", "Azure cost details (EA)", "Google billing export (detailed)"]
     names += ["Google billing export (standard)", *(f"FOCUS 1.{minor}" for minor in (3, 2, 1, 0))]
@@ -203,6 +251,68 @@ def test_days_of_both_files_that_were_stated_anew_are_refused(tmp_path: Path) ->
     with pytest.raises(InputError, match=r"71 of its lines are in .* too: a month that was delivered twice") as caught:
         read_bill(tmp_path)
     assert caught.value.hint == "keep one of the two, the newer, or take the days of both out of the other"
+
+
+@pytest.mark.parametrize(
+    "hours",
+    [
+        pytest.param(range(24), id="in another zone"),
+        pytest.param(range(0, 24, 3), id="in an hour of three that has no others"),
+    ],
+)
+def test_parts_of_a_month_without_resources_share_nothing(tmp_path: Path, hours: range) -> None:
+    """Lines of another zone, or of a second machine, that are alike by chance were taken for an overlap."""
+    zones = ["a", "a"] if len(hours) < 24 else ["a", "b"]
+    for zone, (name, cost) in zip(zones, [("a", "0.3"), ("b", "0.4")], strict=True):
+        head, *lines = cur(range(1, 5)).replace(",i-0,", ",,").splitlines()
+        rows = [f"{line},{zone}\n" for line in lines]
+        others = [
+            f"{line},{zone}\n".replace(",0.1,", f",{cost},") for at, line in enumerate(lines) if at % 24 not in hours
+        ]
+        alike = [row for at, row in enumerate(rows) if at % 24 in hours]
+        (tmp_path / f"{name}.csv").write_text(f"{head},line_item_availability_zone\n" + "".join(alike + others))
+    assert hours_of(tmp_path) == ([48] * 4, {})
+
+
+def test_exports_of_different_accounts_share_those_that_both_have(tmp_path: Path) -> None:
+    """They were refused, as hours of which most lines are in both had others in each."""
+    for name, own in (("a", "1"), ("b", "3")):
+        shared, *lines = cur(range(1, 4), account="2", machines=9).splitlines(keepends=True)
+        (tmp_path / f"{name}.csv").write_text("".join([shared, *lines, *cur(range(1, 4), own).splitlines(True)[1:]]))
+    days, said = hours_of(tmp_path)
+    assert days == [11 * 24] * 3
+    assert said == {"lines that another file has too, counted once ($64.80 left out)": 648}
+
+
+def azure(days: range, reserved: str, resource: str = "r") -> str:
+    """Two machines on demand, and three that are reserved, which cost so much."""
+    head = (
+        "SubscriptionId,resourceLocation,date,meterCategory,meterSubCategory,meterId,meterName,unitOfMeasure,quantity,"
+    )
+    head += "costInBillingCurrency,ResourceId,additionalInfo,billingCurrency,reservationId,chargeType,pricingModel\n"
+    kinds = [(n, "2.4", "", "OnDemand") for n in range(2)] + [(n, reserved, "r-1", "Reservation") for n in (2, 3, 4)]
+    return head + "".join(
+        f"s,eastus,10/{day:02}/2024,Virtual Machines,Virtual Machines Dsv5 Series,m{n if not resource else 0},D2s v5,"
+        f"1 Hour,24,{cost},{resource and f'{resource}{n}'},,USD,{of},Usage,{model}\n"
+        for day in days
+        for n, cost, of, model in kinds
+    )
+
+
+def test_actual_and_amortised_costs_of_azure_are_refused(tmp_path: Path) -> None:
+    """Lines of reserved machines at 0 were taken for those with their cost, and fees of one counted beside."""
+    (tmp_path / "actual.csv").write_text(azure(range(1, 29), "0"))
+    (tmp_path / "amortised.csv").write_text(azure(range(1, 29), "1.1"))
+    with pytest.raises(InputError, match=r"56 of its lines .* or actual and amortised costs of one"):
+        read_bill(tmp_path)
+
+
+@pytest.mark.parametrize("resource", ["", "r"])
+def test_days_of_two_files_of_azure_count_once(tmp_path: Path, resource: str) -> None:
+    """Lines that name no resource counted twice."""
+    (tmp_path / "a.csv").write_text(azure(range(1, 11), "1.1", resource))
+    (tmp_path / "b.csv").write_text(azure(range(8, 15), "1.1", resource))
+    assert read_bill(tmp_path).total == 14 * Decimal("8.1")
 
 
 def test_a_file_that_is_whole_in_another_counts_once(tmp_path: Path) -> None:

@@ -220,6 +220,7 @@ CUR = BillFormat(
         "lineitemoperation",
         "lineitemlineitemtype",
         "lineitemusageaccountid",
+        "lineitemavailabilityzone",
         "lineitemusageamount",
         "lineitemunblendedcost",
         "reservationreservationarn",

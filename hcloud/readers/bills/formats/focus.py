@@ -315,6 +315,7 @@ FOCUS = BillFormat(
         "consumedquantity",
         "commitmentdiscountid",
         "allocatedresourceid",
+        "availabilityzone",
     ),
     maps={"price_details": _DETAILS, "sku": _DETAILS},
 )
