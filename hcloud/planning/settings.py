@@ -58,7 +58,7 @@ def fitting_vcpus(mean_cores: float, job_cores: float) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """How the trace becomes a forecast. ``step_seconds`` 0 chooses hours for a trace of a day or more, else 5 minutes.
+    """How the trace becomes a forecast. ``step_seconds`` 0 chooses them by how use varies (``choose_step``).
 
     ``growth_per_year`` 0.2 means a fifth more a year, ``headroom`` 0.1 a tenth more capacity than demand,
     ``warm_up_seconds`` are dropped from the start of the trace. What is rented at every hour of so many ``first_weeks``

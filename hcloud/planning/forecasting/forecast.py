@@ -117,10 +117,10 @@ def choose_step(workload: Workload, window: Window, outlook: Outlook) -> int:
     where means of an hour hide much of how use varies. UsageError as of :func:`demand_within`."""
     if outlook.step_seconds:
         return outlook.step_seconds
-    return FINE_STEP if window.seconds < DAY or _is_hidden_by_hours(workload, window) else SECONDS_PER_HOUR
+    return FINE_STEP if window.seconds < DAY or is_hidden_by_hours(workload, window) else SECONDS_PER_HOUR
 
 
-def _is_hidden_by_hours(workload: Workload, window: Window) -> bool:
+def is_hidden_by_hours(workload: Workload, window: Window) -> bool:
     """Whether use by how long it lasts, which is what commitments are sized by, differs between means of 5 minutes (of
     a series: of its own steps, if longer) and of an hour by more than ``MUCH_OF_USE``."""
     step = FINE_STEP

@@ -19,14 +19,21 @@ from hcloud.model.workload import Demand, Jobs, Workload, odd_times
 from hcloud.planning.decide import FleetDecision
 from hcloud.planning.fleets.candidates import UNPRICED, offers_compared
 from hcloud.planning.forecasting.fall import WORTH_A_WARNING, end_of, ends_lower, filling_days
-from hcloud.planning.forecasting.forecast import FINE_STEP, WEEK, counted_too_often, far_above_means, is_filled_up
+from hcloud.planning.forecasting.forecast import (
+    FINE_STEP,
+    WEEK,
+    counted_too_often,
+    far_above_means,
+    is_filled_up,
+    is_hidden_by_hours,
+)
 from hcloud.planning.forecasting.needs import KEY
 from hcloud.planning.forecasting.outliers import lone, outlier
 from hcloud.planning.forecasting.rising import AT_EACH_END, growth_of
 from hcloud.planning.forecasting.window import window_of
 from hcloud.planning.settings import Divisible, PlanSettings
 from hcloud.readers.configuration.config import Loaded
-from hcloud.units import SECONDS_PER_HOUR, counted, format_age, format_duration, format_span
+from hcloud.units import HOURS_PER_YEAR, SECONDS_PER_HOUR, counted, format_age, format_duration, format_span
 from hcloud.usecases.workloads.modelled import of_rules
 from hcloud.usecases.workloads.sources import bundled_prices
 
@@ -265,25 +272,40 @@ def _of_jobs(jobs: Jobs, decision: FleetDecision) -> Iterator[str]:
         yield f"jobs larger than an instance of {size:g} vCPUs and {memory:g} GiB: {count:,}, treated as divisible"
 
 
-def _of_parts(seen: PlanNoteInputs, jobs: Jobs) -> Iterator[str]:
-    """That jobs are shorter than the steps that machines are counted by; or, where the fleet is not simulated, that far
-    more of them run at once than on average in any step."""
+def _of_parts(seen: PlanNoteInputs) -> Iterator[str]:
+    """That use varies within the steps that machines are counted by, or jobs are shorter than these; or, where the
+    fleet is not simulated, that far more of them run at once than on average in any step."""
+    jobs, seconds = seen.workload, seen.demand.step_seconds
     is_simulated = seen.operation is not None or len(jobs) <= seen.loaded.config.operation.own_fleet_jobs
     smallest = min(float(candidate.shape.vcpus) for candidate in seen.decision.types)
-    if times := counted_too_often(jobs, seen.demand, smallest):
-        step, finer = format_duration(seen.demand.step_seconds), format_duration(FINE_STEP)
+    step, finer = format_duration(seconds), format_duration(FINE_STEP)
+    if isinstance(jobs, Jobs) and (times := counted_too_often(jobs, seen.demand, smallest)):
         yield (
             f"jobs are shorter than the {step} that machines are counted by: {times:.1f} times the hours of steps of"
-            f" {finer}. Commitments save less than this plan says: set planning.step: {finer}, or compare by simulation"
-            " with --strategy auto"
+            f" {finer}. Commitments save less than this plan says: {_finer_steps(seen)}, or compare by simulation with"
+            " --strategy auto"
         )
-    elif not is_simulated and (most := far_above_means(jobs, seen.demand)):
+    elif isinstance(jobs, Jobs) and not is_simulated and (most := far_above_means(jobs, seen.demand)):
         highest = float(np.max(seen.demand.cores))
         yield (
             f"up to {most:,.1f} vCPUs are in use at once, {most / highest:.1f} times the highest mean of"
-            f" {format_duration(seen.demand.step_seconds)} ({highest:,.1f}) that machines are counted by. The plan"
-            " costs more than it says, and its commitments save less: 'hcloud simulate PLAN' shows how much"
+            f" {step} ({highest:,.1f}) that machines are counted by. The plan costs more than it says, and its"
+            " commitments save less: 'hcloud simulate PLAN' shows how much"
         )
+    elif seconds >= SECONDS_PER_HOUR and is_hidden_by_hours(jobs, window_of(jobs)):
+        yield (
+            f"means of {step}, which machines are counted by, hide much of how use varies: commitments save less than"
+            f" this plan says: {_finer_steps(seen)}"
+        )
+
+
+def _finer_steps(seen: PlanNoteInputs) -> str:
+    """What to set for the finest steps that are worth planning by."""
+    own = seen.workload.step_seconds if isinstance(seen.workload, Demand) else 0
+    ends = ", with planning.horizon: 1y or terms: [3] of markets: where a term ends in the horizon it is 1h or more"
+    return f"set planning.step: {format_duration(max(own, FINE_STEP))}" + ends * (
+        seen.decision.forecast.hours > HOURS_PER_YEAR
+    )
 
 
 def _cut(seen: PlanNoteInputs) -> Iterator[str]:
@@ -300,8 +322,8 @@ def _cut(seen: PlanNoteInputs) -> Iterator[str]:
 
 
 def _of_forecast(seen: PlanNoteInputs) -> Iterator[str]:
-    if isinstance(seen.workload, Jobs) and seen.decision.types:
-        yield from _of_parts(seen, seen.workload)
+    if seen.decision.types:
+        yield from _of_parts(seen)
     yield from _cut(seen)
     planning = seen.loaded.config.planning
     if planning.regret_quantile is not None and seen.decision.spread is None:

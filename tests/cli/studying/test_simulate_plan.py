@@ -129,6 +129,12 @@ def test_a_fleet_with_too_many_jobs_names_the_command_that_simulates_it(
         shown = " ".join(capsys.readouterr().err.split())
         told = "up to 320.0 vCPUs are in use at once, 6.0 times the highest mean of 1h (53.3) that machines are counted"
         assert (told in shown) is is_told
+    hides = "means of 1h, which machines are counted by, hide much of how use varies: commitments save less"
+    for years, step, is_hidden in (("1y", "auto", False), ("3y", "auto", True), ("3y", "5min", True)):
+        monkeypatch.setenv("HYC_PLANNING__STEP", step)
+        assert run(["plan", "bursts.csv", *MARKET, *NOW, "--horizon", years]) == 0
+        shown = " ".join(capsys.readouterr().err.split())
+        assert ("set planning.step: 5min, with planning.horizon: 1y" in shown) is (hides in shown) is is_hidden, years
 
 
 def test_every_size_that_a_plan_reserves_is_simulated_as_itself(
