@@ -155,6 +155,13 @@ class PlanSettings:
         """What purchases at any date, and commitments, have to save at least."""
         return self.spread_min_saving, self.commit_min_saving
 
+    @property
+    def is_renewed(self) -> bool:
+        """Whether a term ends inside the horizon. Then steps are hours at least: what is bought at any date takes
+        minutes to find among finer ones."""
+        terms = [term for market in self.markets for term in market.terms]
+        return self.outlook.horizon_hours > min(terms, default=1) * HOURS_PER_YEAR
+
     def speed(self, provider: Provider, family: str) -> Decimal:
         """How much work a vCPU of a family does."""
         return next((s.factor for s in self.speeds if (s.provider, s.family) == (provider, family)), Decimal(1))

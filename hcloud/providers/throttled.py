@@ -32,13 +32,13 @@ class Throttling:
         began, through, refused, answer = self._paused, self._through, self._refused, send()
         if after(answer) is None:
             return self._got_through(answer, is_over=refused == self._refused)
-        self._refused += 1
         with self._turn:
             pause = FIRST_PAUSE_SECONDS
             self._tell(self._said, at_once=True)
             if through != self._through:  # what the answer said is over
                 answer = send()
             while (told := after(answer)) is not None:
+                self._refused += 1
                 wait = told if told >= 0 else pause
                 if max(self._waited + wait - AGAIN_SECONDS, self._paused + wait - began - MOST_SECONDS) > 0:
                     return answer

@@ -26,7 +26,6 @@ DAY = 86_400
 WEEK = 7 * DAY
 YEAR = 52 * WEEK  # where that repeats, weekdays stay in place and seasons move by a day a year
 FINE_STEP = 300
-FINE_YEARS = 3  # ours: of more, finer steps than hours take half a minute
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,17 +112,9 @@ class Forecast:
         return np.arange(len(self)) // (HOURS_PER_MONTH * SECONDS_PER_HOUR // self.step_seconds)
 
 
-def may_be_fine(outlook: Outlook) -> bool:
-    """Whether the horizon may be counted in steps of less than an hour."""
-    return outlook.horizon_hours <= FINE_YEARS * HOURS_PER_YEAR
-
-
 def choose_step(workload: Workload, window: Window, outlook: Outlook) -> int:
     """The planning step in seconds: what the settings say, else an hour; or 5 minutes for a trace under a day, and
-    where means of an hour hide much of how use varies. No less than an hour where the horizon may not be counted in
-    finer steps. UsageError as of :func:`demand_within`."""
-    if not may_be_fine(outlook):
-        return max(outlook.step_seconds, SECONDS_PER_HOUR)
+    where means of an hour hide much of how use varies. UsageError as of :func:`demand_within`."""
     if outlook.step_seconds:
         return outlook.step_seconds
     is_fine = window.seconds < DAY or hidden_in_steps(workload, SECONDS_PER_HOUR, window) > 0

@@ -261,10 +261,12 @@ def _as_operated(decision: FleetDecision, operation: Operation, asked: Asked) ->
 
 
 def planned_demand(workload: Jobs | Demand, settings: PlanSettings) -> Demand:
-    """Demand by planning step within the window that counts. The steps of a series are its own where they are longer
-    and fill the horizon."""
+    """Demand by planning step within the window that counts; where a term ends inside the horizon the steps are hours
+    at least. The steps of a series are its own where they are longer and fill the horizon."""
     window = window_of(workload)
     step = choose_step(workload, window, settings.outlook)
+    if settings.is_renewed:
+        step = max(step, SECONDS_PER_HOUR)
     if isinstance(workload, Demand) and not settings.outlook.step_seconds:
         if settings.outlook.horizon_hours * SECONDS_PER_HOUR % max(step, workload.step_seconds):
             workload = in_steps(workload, step)

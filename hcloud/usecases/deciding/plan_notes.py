@@ -25,7 +25,6 @@ from hcloud.planning.forecasting.forecast import (
     far_above_means,
     hidden_in_steps,
     is_filled_up,
-    may_be_fine,
 )
 from hcloud.planning.forecasting.needs import KEY
 from hcloud.planning.forecasting.outliers import lone, outlier
@@ -273,24 +272,25 @@ def _of_jobs(jobs: Jobs, decision: FleetDecision) -> Iterator[str]:
 
 
 def _of_parts(seen: PlanNoteInputs) -> Iterator[str]:
-    """That use varies within the steps that machines are counted by; or, where the fleet is not simulated, that far
-    more jobs run at once than on average in any step."""
-    jobs, step = seen.workload, format_duration(seen.demand.step_seconds)
+    """That far more jobs run at once than on average in any step, where the fleet is not simulated; or that use varies
+    within the steps that machines are counted by."""
+    jobs, step, settings = seen.workload, format_duration(seen.demand.step_seconds), seen.decision.settings
     is_simulated = seen.operation is not None or len(jobs) <= seen.loaded.config.operation.own_fleet_jobs
     assert seen.demand.window is not None
-    if share := hidden_in_steps(jobs, seen.demand.step_seconds, seen.demand.window):
-        ways = [f"set planning.step: {format_duration(FINE_STEP)}"] * may_be_fine(seen.decision.settings.outlook)
-        ways += ["compare by simulation with --strategy auto"] * isinstance(jobs, Jobs)
-        yield (
-            f"use varies within the {step} that machines are counted by: {share / 2:.0%} of it is above the means."
-            f" Commitments save less than this plan says{': ' * bool(ways)}{', or '.join(ways)}"
-        )
-    elif isinstance(jobs, Jobs) and not is_simulated and (most := far_above_means(jobs, seen.demand)):
+    if isinstance(jobs, Jobs) and not is_simulated and (most := far_above_means(jobs, seen.demand)):
         highest = float(np.max(seen.demand.cores))
         yield (
             f"up to {most:,.1f} vCPUs are in use at once, {most / highest:.1f} times the highest mean of {step}"
             f" ({highest:,.1f}) that machines are counted by. The plan costs more than it says, and its commitments"
             " save less: 'hcloud simulate PLAN' shows how much"
+        )
+    elif share := hidden_in_steps(jobs, seen.demand.step_seconds, seen.demand.window):
+        finer = max(FINE_STEP, jobs.step_seconds if isinstance(jobs, Demand) else 0)
+        yield (
+            f"use varies within the {step} that machines are counted by: {share / 2:.0%} of it is above the means."
+            f" Commitments save less than this plan says: set planning.step: {format_duration(finer)}"
+            + ", with planning.horizon: 1y or terms: [3] of markets, as no term may end in it" * settings.is_renewed
+            + ", or compare by simulation with --strategy auto" * isinstance(jobs, Jobs)
         )
 
 

@@ -331,14 +331,15 @@ def test_jobs_of_minutes_that_begin_together_are_not_reserved_for_as_if_they_ran
     assert run(command) == 0
     assert "even the busiest instance is in use 8.3% of the time" in capsys.readouterr().out
     within = "use varies within the 1h that machines are counted by: 92% of it is above the means."
-    ways = {("1h", "3y"): "set planning.step: 5min, or compare by simulation", ("5min", "4y"): "compare by simulation"}
-    for (step, horizon), way in ways.items():  # steps of more than three years are hours whatever is set
+    ends = ", with planning.horizon: 1y or terms: [3] of markets, as no term may end in it"
+    for step, horizon, way in (("1h", "1y", ""), ("auto", "3y", ends), ("5min", "3y", ends)):
         monkeypatch.setenv("HYC_PLANNING__STEP", step)
         assert run([*command, "--horizon", horizon]) == 0
         told = capsys.readouterr()
         assert "in use 100.0% of the time" in told.out
         said = " ".join(told.err.split())
-        assert f"{within} Commitments save less than this plan says: {way} with --strategy auto" in said
+        save_less = "Commitments save less than this plan says: set planning.step: 5min"
+        assert f"{within} {save_less}{way}, or compare by simulation with --strategy auto" in said
 
 
 def test_what_splitting_jobs_would_save_is_said_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

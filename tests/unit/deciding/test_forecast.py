@@ -54,8 +54,6 @@ def test_step_follows_the_trace() -> None:
     assert chosen(86_400, Outlook()) == 3600
     assert chosen(7200, Outlook()) == 300
     assert chosen(7200, Outlook(step_seconds=60)) == 60
-    assert chosen(7200, Outlook(step_seconds=60, horizon_hours=3 * 8760)) == 60
-    assert chosen(7200, Outlook(step_seconds=60, horizon_hours=4 * 8760)) == chosen(7200, Outlook(4 * 8760)) == 3600
 
 
 @pytest.mark.parametrize(

@@ -175,21 +175,30 @@ def test_a_wait_ends_when_somebody_asks_for_an_end() -> None:
     assert given.calls == 0
 
 
-def test_an_answer_to_a_request_sent_before_a_refusal_does_not_prolong_the_wait() -> None:
+@pytest.mark.parametrize("sent_at", [0, 2])
+def test_an_answer_to_a_request_sent_before_a_refusal_does_not_prolong_the_wait(sent_at: int) -> None:
     """Whatever came late began the 20 seconds of all anew."""
     clock, waited = FakeClock(0.0, speed=0.0), threading.Event()
 
     def pause(seconds: float) -> None:
         clock.sleep(seconds)
+        if clock.now() >= sent_at and not late.ident:
+            start_late()
         if clock.now() >= 10:
             waited.set()
             late.join()
 
     def send_late() -> float | None:
+        sent.set()
         return None if waited.wait(10) else -1.0
 
-    given = Throttling("here", pause, silent, never)
+    def start_late() -> None:
+        late.start()
+        sent.wait(10)
+
+    given, sent = Throttling("here", pause, silent, never), threading.Event()
     late = threading.Thread(target=lambda: given.answered(send_late, lambda told: told))
-    late.start()
+    if not sent_at:
+        start_late()
     assert given.answered(lambda: -1.0, lambda told: told) == -1.0
     assert clock.now() == 19.5
