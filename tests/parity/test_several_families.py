@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from simulating import Row, excerpt, jobs_of, setting_of, tasks_in, was_roomy, world_of
+from simulating import Row, changed, excerpt, jobs_of, setting_of, tasks_in, was_roomy, world_of
 
 from hcloud.control.sessions.story import Story
 from hcloud.model.running.event import EventError, Lost, Pool
@@ -19,6 +19,7 @@ from hcloud.readers.strategies import load_strategy
 from hcloud.sim.kernels.world import SimulatedWorld
 from hcloud.sim.machine_code.compiled import SIMULATE, compiled, plain
 from hcloud.sim.machine_code.objects import as_objects, write_back
+from hcloud.sim.outcomes.covered import apart_beside
 from hcloud.sim.run import charges, run
 from hcloud.sim.setup.build import Setting, rental_kinds
 from hcloud.sim.setup.shop import ShopChoice, SmallerReserve, open_shop
@@ -132,3 +133,12 @@ def test_an_explanation_names_the_family_of_which_a_whole_server_is_rented(tmp_p
     assert f"on-demand {LEAN} at once" in {one.option for one in found.considered.refused}
     path.write_text(path.read_text("utf-8").replace(',"wholes":', ',"other":', 1), "utf-8")
     assert {setup.types[kind].name for kind in read_journal(path).setup.wholes} == {FAT}
+
+
+def test_what_is_idle_beside_what_is_rented_is_told_where_jobs_are_kept_apart() -> None:
+    setting = setting_of("HC", 4)
+    tasks = tasks_in(setting, excerpt(300))
+    made = run(setting, tasks)
+    assert 0 < apart_beside(made) <= 1 - made.world.series[: made.world.tally.samples, 1].mean() / 64
+    packed = changed(setting.strategy, "mapping", interference_is_full=False)
+    assert apart_beside(run(replace(setting, strategy=packed), tasks)) == 0
