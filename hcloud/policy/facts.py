@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from hcloud.model.running.event import EventError
@@ -31,7 +31,8 @@ class Setup:
     only. ``start`` is when its clock starts; None: with the first event. ``pool`` servers of the large type are
     reserved and ``beside`` them so many of other types (type, servers), which have no more vCPUs. ``speeds`` [row of
     jobs, type] are of 10,000; none: all types are as fast for all jobs. ``window`` are the seconds of a run that
-    counted (None: all of them), which decide nothing."""
+    counted (None: all of them), which decide nothing. ``alone``: only the large type is rented whole, as journals have
+    it that do not say which are."""
 
     strategy: str
     digest: str
@@ -43,6 +44,7 @@ class Setup:
     beside: tuple[tuple[int, int], ...] = ()
     speeds: tuple[tuple[int, ...], ...] = ()
     window: tuple[float, float] | None = None
+    alone: bool = field(default=False, repr=False)
 
     @property
     def large(self) -> TypeFacts:
@@ -53,6 +55,8 @@ class Setup:
     def wholes(self) -> tuple[int, ...]:
         """The types that are rented as whole servers, the cheapest first: those reserved that have as many vCPUs as the
         large one."""
+        if self.alone:
+            return (self.rules.large,)
         return tuple(sorted({kind for kind, _ in self.lots if self.types[kind].cores == self.large.cores}))
 
     def whole_for(self, ask: int, memory: int, platform: int) -> int:

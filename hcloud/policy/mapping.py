@@ -277,7 +277,9 @@ class Dynamic(MappingRule, of="mapping", name="dynamic", mapping=MAP_DYNAMIC):
     @staticmethod
     def _wait(setup: Setup, order: DecodedCommand, facts: DecisionFacts) -> str:
         spin_up, used = setup.large.spin_up, facts.utilisation
-        start = f"{seconds(spin_up)} that {setup.large.name} takes to start"
+        whole = setup.whole_for(facts.ask, facts.memory, facts.platform)
+        name = setup.types[whole].name if whole >= 0 else setup.large.name
+        start = f"{seconds(spin_up)} that {name} takes to start"
         is_between = facts.soft <= used < setup.rules.hard
         full = "no reserved server has room for it" if is_between else Dynamic._pool(setup, facts)
         noisy = f"{full}, and on-demand {fitting(setup, facts)} is too noisy"

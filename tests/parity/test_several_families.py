@@ -5,11 +5,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
-from simulating import Row, excerpt, jobs_of, setting_of, tasks_in, was_roomy, world_of
+from simulating import Row, changed, excerpt, jobs_of, setting_of, tasks_in, was_roomy, world_of
 
+from hcloud.control.sessions.story import Story
 from hcloud.model.running.event import EventError, Lost, Pool
 from hcloud.model.workload import Jobs
 from hcloud.planning.strategies.own_fleet import STRATEGY
@@ -17,10 +19,13 @@ from hcloud.readers.strategies import load_strategy
 from hcloud.sim.kernels.world import SimulatedWorld
 from hcloud.sim.machine_code.compiled import SIMULATE, compiled, plain
 from hcloud.sim.machine_code.objects import as_objects, write_back
+from hcloud.sim.outcomes.covered import apart_beside
 from hcloud.sim.run import charges, run
 from hcloud.sim.setup.build import Setting, rental_kinds
 from hcloud.sim.setup.shop import ShopChoice, SmallerReserve, open_shop
 from hcloud.sim.setup.variation import parse_axis, varied_cloud
+from hcloud.store.journals.journal import read_journal, save_journal
+from hcloud.usecases.deciding.explaining.job import explain_job
 from hcloud.usecases.prices.pricing import open_book
 from hcloud.usecases.reports.rented import rented_in
 from hcloud.usecases.studies.journal import journal_entries, setup_of_run
@@ -106,3 +111,34 @@ def test_without_a_reserve_whole_servers_of_all_its_families_are_rented() -> Non
     kinds = rental_kinds(bare)
     assert {t.shape.name for at, t in enumerate(bare.shop.types) if kinds[at].whole} == {LEAN, FAT}
     assert bare.servers == 0
+
+
+def test_an_explanation_names_the_family_of_which_a_whole_server_is_rented(tmp_path: Path) -> None:
+    """The large one was named. A journal that does not say which are rented whole is of a time when only that one was:
+    it was replayed as if others had been."""
+    setting, path = families("HM"), tmp_path / "run.journal"
+    made = run(setting, tasks_in(setting, excerpt(100)), journal=True)
+    setup = setup_of_run(made)
+    save_journal(setup, journal_entries(made, setup), path)
+    read = read_journal(path)
+    assert read.setup == setup
+    rented = [d for d in read.decisions if d.reason == "wait-too-long" and d.place == f"on-demand {LEAN}"]
+    assert all(f"that {LEAN} takes to start" in d.why for d in rented)
+    waits = next(d for d in read.decisions if d.reason == "type-good-enough")
+    assert rented
+    assert waits.job
+    found = explain_job(path, waits.job)
+    assert isinstance(found, Story)
+    assert found.considered is not None
+    assert f"on-demand {LEAN} at once" in {one.option for one in found.considered.refused}
+    path.write_text(path.read_text("utf-8").replace(',"wholes":', ',"other":', 1), "utf-8")
+    assert {setup.types[kind].name for kind in read_journal(path).setup.wholes} == {FAT}
+
+
+def test_what_is_idle_beside_what_is_rented_is_told_where_jobs_are_kept_apart() -> None:
+    setting = setting_of("HC", 4)
+    tasks = tasks_in(setting, excerpt(300))
+    made = run(setting, tasks)
+    assert 0 < apart_beside(made) <= 1 - made.world.series[: made.world.tally.samples, 1].mean() / 64
+    packed = changed(setting.strategy, "mapping", interference_is_full=False)
+    assert apart_beside(run(replace(setting, strategy=packed), tasks)) == 0

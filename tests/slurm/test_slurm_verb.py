@@ -88,6 +88,9 @@ def test_the_types_of_a_controller_become_groups_of_nodes() -> None:
     assert groups_of(setup) == (NodeGroup("t3.small", 2, 2048, 0, 64), NodeGroup("m6i.xlarge", 4, 16384, 3, 64))
     whole = replace(setup, whole_servers=True)
     assert groups_of(whole) == (NodeGroup("m6i.xlarge", 4, 16384, 3, 64),)
+    lean = replace(types[1], name="c6i.xlarge", memory=8192)
+    several = replace(whole, types=(lean, types[1]), beside=((0, 2),))
+    assert [group.on_demand for group in groups_of(several)] == [64, 64], "a job that it holds is rented the lean one"
 
 
 def test_config_writes_what_check_accepts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

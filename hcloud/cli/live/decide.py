@@ -23,7 +23,7 @@ EPILOG = (
     "reclassified (job, estimate: ten numbers 0..99, performance), ready (instance, spin_up), interruption "
     "(instance), launch-failed (instance, why, until), lost (instance, unbegun: jobs), closing (instance, over, "
     "measures: job), "
-    "quality (instance, score), sample (instance, contention: ten numbers 0..99), pool (size), clock. Times are "
+    "quality (instance, score), sample (instance, contention: ten numbers 0..99), pool (size, type), clock. Times are "
     "seconds and never fall; a clock event fires what is due."
 )
 

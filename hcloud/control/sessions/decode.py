@@ -209,14 +209,15 @@ _OF_INSTANCES: dict[int, Callable[[Setup, DecodedCommand, DecisionFacts], Words]
 }
 
 
-def refusals(setup: Setup, now: Situation, chosen: int, kind: int) -> tuple[Declined, ...]:
-    """The options beside the chosen one (a code of where a job goes), and by what each of them missed."""
+def refusals(setup: Setup, now: Situation, chosen: int, kind: int, whole: int) -> tuple[Declined, ...]:
+    """The options beside the chosen one (a code of where a job goes), and by what each of them missed: the type that
+    fits, and that of which the job would have a ``whole`` server."""
     fits = setup.types[kind].name if kind >= 0 else "on demand"
     by_wait = _mapping(setup).by_wait
     asked = {
         codes.RESERVED: (_no_reserved, RESERVED_POOL),
         codes.ON_DEMAND: (_no_on_demand, f"on-demand {fits}"),
-        **({codes.LARGE: (_no_large, f"on-demand {setup.large.name} at once")} if by_wait else {}),
+        **({codes.LARGE: (_no_large, f"on-demand {setup.types[whole].name} at once")} if by_wait else {}),
         codes.QUEUE: (_no_queue, "local queue"),
         codes.SPOT: (_no_spot, f"spot {fits}"),
     }

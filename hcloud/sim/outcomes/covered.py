@@ -1,4 +1,5 @@
-"""What commitments to all sizes of a family cover beside the machines that a run keeps for them."""
+"""What commitments to all sizes of a family cover beside the machines that a run keeps for them, and what of a
+reserve is idle beside what is rented."""
 
 from __future__ import annotations
 
@@ -33,3 +34,16 @@ def covered_beside(run: RunOutcome) -> Decimal:
                 dollars += float(one.on_demand.effective_hourly) * run.world.series[:samples, before + at]
         saved += dollars * np.minimum(free / np.maximum(vcpus, 1e-9), 1.0)
     return cents(Decimal(repr(float(saved.mean()))) * HOURS_PER_MONTH) if samples else Decimal(0)
+
+
+def apart_beside(run: RunOutcome) -> float:
+    """The share of the reserve that is idle while as many vCPUs are rented on demand, where servers count as full on
+    which jobs would slow each other; 0 where they do not. By the samples of the run."""
+    types, samples, before = run.setting.shop.types, run.world.tally.samples, 4 + RENTED * len(run.setting.shop.types)
+    reserved = sum(float(types[lot.kind].shape.vcpus) * lot.servers for lot in run.setting.lots)
+    if not (reserved and samples and run.world.control.rules.interference_is_full):
+        return 0.0
+    vcpus = np.array([float(one.shape.vcpus) for one in types])
+    rented = run.world.series[:samples, before : before + len(types)] @ vcpus
+    free = reserved - run.world.series[:samples, 1]
+    return float(np.minimum(free, rented).mean() / reserved)

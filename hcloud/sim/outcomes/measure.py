@@ -12,7 +12,7 @@ from hcloud.harvest.results import PlayedBatch
 from hcloud.policy.placing.searching import MultiClass
 from hcloud.policy.records import Reals, column
 from hcloud.policy.registry import rule_of
-from hcloud.sim.outcomes.covered import covered_beside
+from hcloud.sim.outcomes.covered import apart_beside, covered_beside
 from hcloud.sim.outcomes.placed import PlacementMeasures, placement_measures
 from hcloud.sim.outcomes.watched import SizingMeasures, WatchMeasures, sizing_measures, watch_measures
 from hcloud.sim.outcomes.workflows import WorkflowMeasures, workflow_measures
@@ -198,7 +198,8 @@ class Cost:
 class Measures:
     """A run in figures; where batch asks for idle hours first, ``idle`` is what became of it, and all else is of the
     jobs on machines. ``covered`` are dollars a month of what is rented that commitments cover while their own machines
-    are idle."""
+    are idle; ``apart`` is the share of the reserve that is idle beside as much that is rented, where jobs are kept
+    apart."""
 
     strategy: str
     seed: int
@@ -215,6 +216,7 @@ class Measures:
     idle: PlayedBatch | None = None
     workflows: WorkflowMeasures | None = None
     covered: Decimal = Decimal(0)
+    apart: float = 0.0
 
     @property
     def still_queued(self) -> int:
@@ -251,6 +253,7 @@ def measure(outcome: RunOutcome, last: float | None = None) -> Measures:
         watch_measures(outcome, performance),
         workflows=workflow_measures(outcome),
         covered=covered_beside(outcome),
+        apart=apart_beside(outcome),
     )
 
 

@@ -99,6 +99,7 @@ def header_line(setup: Setup, live: LiveOrigin | None = None) -> str:
                 "pool": setup.pool,
                 "start": setup.start,
                 "beside": [list(lot) for lot in setup.beside],
+                **({"wholes": list(setup.wholes)} if setup.beside and not setup.alone else {}),
                 **({"speeds": [list(row) for row in setup.speeds]} if setup.speeds else {}),
                 **({"window": list(setup.window)} if setup.window else {}),
             },
@@ -338,7 +339,8 @@ def _setup(document: dict[str, Any]) -> Setup:
         speeds = tuple(tuple(map(int, row)) for row in head.get("speeds", ()))
         since, until = map(float, head.get("window") or (0.0, 0.0))
         window = (since, until) if "window" in head else None
-        made = Setup(*named, Rules(**rules), whole, int(head["pool"]), start, types, beside, speeds, window)
+        alone = bool(beside) and "wholes" not in head
+        made = Setup(*named, Rules(**rules), whole, int(head["pool"]), start, types, beside, speeds, window, alone)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise EventError(f"not the first line of a journal: {error}") from None
     _check(made)

@@ -236,7 +236,8 @@ def _resume(setup: Setup | None, kernels: Kernels, file: FileIO, path: Path, *, 
     if live is not None:
         raise UsageError(f"{path}: the journal of live work", hint="'hcloud operate' is using it; choose another file")
     if setup is not None and replace(setup, start=known.start) != known:
-        raise UsageError(f"{path}: the journal of another strategy, pool or list of types", hint="name another file")
+        hint = "name another file, or leave --strategy out: the journal goes on with its own"
+        raise UsageError(f"{path}: the journal of another strategy, pool or list of types", hint=hint)
     resumed = _gone_through(path, known, kernels)
     untold = "".join(to_line(decision_document(d)) for d in resumed.untold)
     torn = resumed.whole < path.stat().st_size

@@ -77,7 +77,7 @@ def beside_a_reserve(groups: Sequence[NodeGroup], cores: int) -> tuple[NodeGroup
 def groups_of(setup: Setup) -> tuple[NodeGroup, ...]:
     """The types that a controller works with: the names of the reserve, and many of each for what is rented."""
     reserved = dict(setup.lots)
-    rented = (setup.rules.large,) if setup.whole_servers else range(len(setup.types))
+    rented = setup.wholes if setup.whole_servers else range(len(setup.types))
     return tuple(
         NodeGroup(t.name, t.cores // 1000, t.memory, reserved.get(number, 0), MOST_ON_DEMAND if number in rented else 0)
         for number, t in enumerate(setup.types)

@@ -11,6 +11,8 @@ from hcloud.units import HOURS_PER_MONTH, and_last, counted
 from hcloud.views.lines import less_on_a_bill
 
 _NAMED = 4
+_MUCH_APART = 0.1
+"""Ours: less of a reserve that is idle beside what is rented is not told."""
 
 
 def cheapest_of(comparison: StrategyComparison) -> ComparedStrategy | None:
@@ -66,3 +68,15 @@ def _billed(one: ComparedStrategy) -> tuple[Decimal, Decimal]:
     """Dollars a month as simulated, and those of them that commitments cover, in the mean of the seeds."""
     simulated = sum((run.cost.per_ideal_hour * HOURS_PER_MONTH for run in one.runs), Decimal(0))
     return simulated / len(one.runs), sum((run.covered for run in one.runs), Decimal(0)) / len(one.runs)
+
+
+def told_of_idle(comparison: StrategyComparison) -> Iterator[str]:
+    """How much of a reserve is idle because jobs are kept apart, and which key changes that; in one line."""
+    runs = ((one.name, [run.apart for run in one.runs if run.idle is None]) for one in comparison.strategies)
+    means = ((name, sum(apart) / max(len(apart), 1)) for name, apart in runs)
+    told = [f"{name} {share:.0%}" for name, share in means if share >= _MUCH_APART]
+    if told:
+        yield (
+            f"reserve idle while as many vCPUs are rented: {and_last(told)}; by limits, lack of room, and jobs that"
+            " would slow each other (placement.violation_tolerance)"
+        )

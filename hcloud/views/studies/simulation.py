@@ -24,7 +24,7 @@ from hcloud.sim.setup.shop import cloud_words
 from hcloud.units import HOURS_PER_MONTH, SECONDS_PER_HOUR, counted, format_figure, percent, rate_places
 from hcloud.views.console import Terminal
 from hcloud.views.lines import point
-from hcloud.views.studies.cheapest import as_cheap_by_chance, cheapest_of, keeps_too_few, told_of_bills
+from hcloud.views.studies.cheapest import as_cheap_by_chance, cheapest_of, keeps_too_few, told_of_bills, told_of_idle
 from hcloud.views.studies.many import same_for_all, strategies_in_lines
 from hcloud.views.studies.own_lines import Line, admission_notes, own_lines, workflow_lines, workflow_warnings
 from hcloud.views.tables import Figures
@@ -343,7 +343,8 @@ def _of_window(comparison: StrategyComparison) -> Iterator[str]:
 
 
 def _notes(comparison: StrategyComparison, terminal: Terminal) -> None:
-    terminal.show(*map(point, (*_of_window(comparison), _NOT_PACKED, *told_of_bills(comparison), *comparison.assumed)))
+    told = *told_of_idle(comparison), *told_of_bills(comparison)
+    terminal.show(*map(point, (*_of_window(comparison), _NOT_PACKED, *told, *comparison.assumed)))
     first: ComparedStrategy = comparison.strategies[0]
     for reason, count in first.first.left_out.items():
         terminal.warn(f"{counted(count, 'job')} left out: {reason}")

@@ -90,7 +90,7 @@ def test_so_many_servers_more_would_have_taken_the_job_and_one_fewer_not(
 
 def test_a_quality_below_what_is_offered_would_have_sent_a_queued_job_on_demand(setup: Setup) -> None:
     now = Situation(0.9, 0.6, 0, 6000, 7000, 3.0, 15.0, 0.5, 0)
-    found = {t.what: t for t in turns(replace(setup, pool=10), now, 1000, Ahead(0, 0))}
+    found = {t.what: t for t in turns(replace(setup, pool=10), now, 1000, Ahead(0, 0), 0)}
     quality = found["quality it needs"]
     assert (quality.now, quality.at, quality.then) == (0.7, 0.6, "on demand")
     assert choose(setup.rules, now._replace(needed=5999))[0] == codes.ON_DEMAND
@@ -103,8 +103,8 @@ def test_a_quality_below_what_is_offered_would_have_sent_a_queued_job_on_demand(
 def test_those_that_wait_before_a_job_need_servers_too(setup: Setup) -> None:
     now = Situation(0.9, 0.6, 0, 6000, 7000, 3.0, 15.0, 0.5, 0)
     pool = replace(setup, pool=10)
-    alone = {t.what: t for t in turns(pool, now, 1000, Ahead(0, 0))}["reserved servers"]
-    behind = {t.what: t for t in turns(pool, now, 1000, Ahead(8, 64_000))}["reserved servers"]
+    alone = {t.what: t for t in turns(pool, now, 1000, Ahead(0, 0), 0)}["reserved servers"]
+    behind = {t.what: t for t in turns(pool, now, 1000, Ahead(8, 64_000), 0)}["reserved servers"]
     assert behind.at > alone.at
     cores, more = pool.reserved_cores, 3 * pool.large.cores
     used = with_servers(pool, now, 3, Ahead(8, 64_000)).utilisation

@@ -53,7 +53,7 @@ def test_every_mapping_says_what_kept_a_job_from_the_other_places(
     rules = Rules(mapping=int(rule.sets["mapping"]), reserved_share=0.5, threshold=5000, static_limit=0.6, hard=0.8)
     setup = Setup("x", "0" * 64, rules, False, 3, None, (TypeFacts("m", 16_000, 65_536, 20.0, 8000),))
     now = Situation(used, 0.6, room, 4000, 6000, 5.0, 20.0, 0.4, 0)
-    declined = refusals(setup, now, choose(rules, now)[0], 0)
+    declined = refusals(setup, now, choose(rules, now)[0], 0, 0)
     assert declined
     assert all(option.reason for option in declined)
 
@@ -68,7 +68,7 @@ def test_the_reserve_keeps_a_job_from_spot_and_spot_keeps_it_from_on_demand(used
     rules = Rules(mapping=int(mapping), spot=1, spot_quality=9000, static_limit=0.6, hard=0.8)
     setup = Setup("x", "0" * 64, rules, False, 3, None, (TypeFacts("m", 16_000, 65_536, 20.0, 8000),))
     now = Situation(used, 0.6, 1, 7000, 5000, 5.0, 20.0, 0.4, 1)
-    told = {o.option: o.reason for o in refusals(setup, now, choose(rules, now)[0], 0)}
+    told = {o.option: o.reason for o in refusals(setup, now, choose(rules, now)[0], 0, 0)}
     assert why in told[option]
 
 
@@ -77,7 +77,7 @@ def test_a_pool_exactly_at_the_soft_limit_is_not_said_to_be_above_it_by_nothing(
     rules = Rules(mapping=int(mapping), static_limit=0.6, hard=0.8)
     setup = Setup("x", "0" * 64, rules, False, 3, None, (TypeFacts("m", 16_000, 65_536, 20.0, 8000),))
     now = Situation(0.6, 0.6, 1, 7000, 5000, 5.0, 20.0, 0.4, 1)
-    told = list(options(refusals(setup, now, choose(rules, now)[0], 0)))
+    told = list(options(refusals(setup, now, choose(rules, now)[0], 0, 0)))
     assert any(line.endswith("the pool is at or above the soft limit (60%)") for line in told)
 
 

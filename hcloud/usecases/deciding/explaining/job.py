@@ -59,7 +59,7 @@ def _arrivals(journal: JournalContents, job: str) -> list[int]:
 def _story(journal: JournalContents, at: int) -> Story:
     events, arrival = journal.events, journal.events[at]
     assert isinstance(arrival, Arrival)
-    at = _decided_with(events, at)
+    at, setup = _decided_with(events, at), journal.setup
     last = events[at]
     assert isinstance(last, Arrival)
     before = JournalContents(journal.setup, events[:at], 0, False, before=journal.before)
@@ -72,11 +72,13 @@ def _story(journal: JournalContents, at: int) -> Story:
         story.candidates = tuple(_candidates(session))
     story.filtered = filtered if story.looks else None
     mine = next(d for d in decisions if d.job == arrival.job and d.at == last.at)
-    refused = refusals(journal.setup, situation, choose(journal.setup.rules, situation)[0], kind) if kind >= 0 else ()
+    chosen, whole = choose(setup.rules, situation)[0], setup.whole_for(arrival.ask, arrival.memory, last.platform)
+    whole = whole if whole >= 0 else kind
+    refused = refusals(setup, situation, chosen, kind, whole) if kind >= 0 else ()
     refused = _with_closed(session, refused)
     story.considered, story.situation, story.ahead = Considered(mine, refused), situation, ahead
     is_told = kind >= 0 and journal.setup.rules.ranking != BY_OFFER  # who waits for an offer lacks no server
-    story.turns = tuple(turns(journal.setup, situation, arrival.ask, ahead)) if is_told else ()
+    story.turns = tuple(turns(setup, situation, arrival.ask, ahead, whole)) if is_told else ()
     story.ends = journal.events[-1].at
     story.follow(arrival, decisions)
     for event in events[at + 1 :]:

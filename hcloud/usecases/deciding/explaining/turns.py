@@ -14,8 +14,8 @@ from hcloud.policy.mapping import MAP_DYNAMIC, Situation, choose
 MOST_SERVERS = 10_000  # ours: more than this many servers more is no advice
 
 
-def turns(setup: Setup, now: Situation, ask: int, ahead: Ahead) -> Iterator[Turn]:
-    """All else as it was at that moment."""
+def turns(setup: Setup, now: Situation, ask: int, ahead: Ahead, whole: int) -> Iterator[Turn]:
+    """All else as it was at that moment; a ``whole`` server would be of that type."""
     chosen = choose(setup.rules, now)[0]
     if setup.rules.mapping == MAP_DYNAMIC:
         yield from _limits(setup, now, chosen)
@@ -23,7 +23,7 @@ def turns(setup: Setup, now: Situation, ask: int, ahead: Ahead) -> Iterator[Turn
         yield from _servers(setup, now, ask, ahead)
     if setup.rules.mapping == MAP_DYNAMIC:
         yield from _quality(setup, now, chosen)
-        yield from _wait(setup, now, chosen)
+        yield from _wait(setup, now, chosen, whole)
 
 
 def _limits(setup: Setup, now: Situation, chosen: int) -> Iterator[Turn]:
@@ -62,11 +62,11 @@ def _quality(setup: Setup, now: Situation, chosen: int) -> Iterator[Turn]:
         yield Turn("quality it needs", now.needed / SCALE, now.offered / SCALE, "on demand", "quality")
 
 
-def _wait(setup: Setup, now: Situation, chosen: int) -> Iterator[Turn]:
+def _wait(setup: Setup, now: Situation, chosen: int, whole: int) -> Iterator[Turn]:
     longer = now._replace(wait=math.nextafter(now.large_spin_up, math.inf))
     shorter = now._replace(wait=now.large_spin_up)
     if chosen == codes.QUEUE and choose(setup.rules, longer)[0] == codes.LARGE:
-        yield Turn("expected wait", now.wait, now.large_spin_up, f"a new {setup.large.name}", "s")
+        yield Turn("expected wait", now.wait, now.large_spin_up, f"a new {setup.types[whole].name}", "s")
     if chosen == codes.LARGE and choose(setup.rules, shorter)[0] == codes.QUEUE:
         yield Turn("expected wait", now.wait, now.large_spin_up, "the queue", "s")
 
