@@ -34,7 +34,7 @@ from hcloud.planning.settings import PlanSettings
 from hcloud.planning.strategies.operation import planned_reserve
 from hcloud.readers.configuration.config import Config, Loaded
 from hcloud.readers.configuration.owned_section import OwnedSection
-from hcloud.units import SECONDS_PER_HOUR, counted, format_age
+from hcloud.units import SECONDS_PER_HOUR, counted, format_age, format_money
 from hcloud.usecases.deciding.fallen import since_it_fell
 from hcloud.usecases.deciding.idle_plan import FindIdle, PlanQuestion, decide_with_idle_hours
 from hcloud.usecases.deciding.known_of_jobs import leanest_of, required_of, running_of, speeds_of
@@ -45,6 +45,7 @@ from hcloud.usecases.progress import Progress, part_of, unheard
 from hcloud.usecases.workloads.sources import check_regions, open_prices
 
 DAY = 86_400
+MUCH_MORE = Decimal("1.25")  # ours: larger servers are tried where keeping the target costs so many times the cheapest
 COUNTED_DIGITS = 4  # a savings plan is bought in rounded dollars: the instances it covers are whole but for that
 READING = 0.2  # ours: the part of the progress bar that reading takes where strategies are simulated
 READING_FIRST = 0.7  # ours: and where only the plan's own fleet may be
@@ -232,20 +233,31 @@ def _operated(config: Config, workload: Workload, asked: Asked, progress: Progre
 def _on_enough(
     config: Config, workload: Workload, asked: Asked, larger: PlanSettings | None, progress: Progress
 ) -> tuple[PlanSettings, FleetDecision, Operation]:
-    """What strategies make of a decision; of one on larger servers where only that keeps the target."""
+    """What strategies make of a decision; of one on larger servers where only that keeps the target, or for less."""
     first = _operated(config, workload, asked, part_of(progress, 0.0, 1.0 if larger is None else 0.5))
-    if larger is not None and not first[1].meets_target:
+    if larger is not None and (first[1].is_missed or _costs_much(first[1])):
         book, demand, _, owned, given = asked
         decision, second = _operated(
             config, workload, (book, demand, larger, owned, given), part_of(progress, 0.5, 1.0)
         )
-        if second.meets_target and second.within_budget:
+        if not second.is_missed and (first[1].is_missed or second.chosen.monthly < first[1].chosen.monthly):
             said = (
-                f"on {first[1].reserved_type} none of {len(first[1].points)} keeps the target; {second.reserved_type}"
-                " is as large as what the plan without strategies runs on (markets.vcpus)"
+                f"on {first[1].reserved_type} {_kept_by(first[1])}; {second.reserved_type} is as large as what the plan"
+                " without strategies runs on (markets.vcpus)"
             )
             return larger, decision, replace(second, reasons=(*second.reasons, said))
     return asked[2], *first
+
+
+def _costs_much(operation: Operation) -> bool:
+    """Whether what keeps the target costs far more than what was simulated beside it."""
+    return operation.chosen.monthly > MUCH_MORE * min(point.monthly for point in operation.points)
+
+
+def _kept_by(operation: Operation) -> str:
+    if operation.is_missed:
+        return f"none of {len(operation.points)} keeps the target"
+    return f"the cheapest that keeps the target costs {format_money(operation.chosen.monthly)} a month"
 
 
 def _as_operated(decision: FleetDecision, operation: Operation, asked: Asked) -> FleetDecision:

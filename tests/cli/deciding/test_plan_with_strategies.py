@@ -238,6 +238,24 @@ def test_the_baseline_has_the_seeds_of_the_choice(
     assert len(found["baseline"]["kept_by_seed"]) == len(chosen["kept_by_seed"]) > 2
 
 
+def test_larger_servers_are_taken_where_they_keep_the_target_for_less(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Servers that others share keep it on demand alone, at a price far above that of larger ones that are reserved."""
+    monkeypatch.setenv("HYC_OPERATION__RUNS", "40")
+    rows = [f"s{i},0,864000,{4 + 2 * (i % 3)},{16 + 8 * (i % 3)},service" for i in range(14)]
+    trace = tmp_path / "services.csv"
+    trace.write_text("\n".join(["id,submit,duration,cores,memory,kind", *rows]) + "\n", encoding="utf-8")
+    words = ["plan", str(trace), "--family", "m5a", "-s", "OdF,HC", "--seeds", "3", "--qos", "0.9", *NOW]
+    assert run([*words, "-o", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)["operation"]
+    chosen = next(p for p in found["points"] if not p["verdict"])
+    assert (found["reserved_type"], chosen["strategy"], found["meets_target"]) == ("m5a.4xlarge", "HC", True)
+    (said,) = (reason for reason in found["reasons"] if "m5a.2xlarge" in reason)
+    dollars = said.removeprefix("on m5a.2xlarge the cheapest that keeps the target costs $").partition(" ")[0]
+    assert float(dollars.replace(",", "")) > 1.25 * float(chosen["monthly"])
+
+
 def test_the_front_is_drawn(trace: Path, tmp_path: Path) -> None:
     target = tmp_path / "front.svg"
     assert run(planned(trace, "-s", "OdM,HC", "--budget", "9000", "--picture", str(target))) == 0
