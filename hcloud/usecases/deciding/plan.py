@@ -242,7 +242,7 @@ def _on_enough(
         )
         if not second.is_missed and (first[1].is_missed or second.chosen.monthly < first[1].chosen.monthly):
             said = (
-                f"on {first[1].reserved_type} {_kept_by(first[1])}; {second.reserved_type} is as large as what the plan"
+                f"on {first[1].reserved_type} {_kept_on(first[1])}; {second.reserved_type} is as large as what the plan"
                 " without strategies runs on (markets.vcpus)"
             )
             return larger, decision, replace(second, reasons=(*second.reasons, said))
@@ -254,10 +254,11 @@ def _costs_much(operation: Operation) -> bool:
     return operation.chosen.monthly > MUCH_MORE * min(point.monthly for point in operation.points)
 
 
-def _kept_by(operation: Operation) -> str:
+def _kept_on(operation: Operation) -> str:
     if operation.is_missed:
-        return f"none of {len(operation.points)} keeps the target"
-    return f"the cheapest that keeps the target costs {format_money(operation.chosen.monthly)} a month"
+        within = "" if operation.budget is None else " within the budget"
+        return f"none of {len(operation.points)} keeps the target{within}"
+    return f"the choice would cost {format_money(operation.chosen.monthly)} a month"
 
 
 def _as_operated(decision: FleetDecision, operation: Operation, asked: Asked) -> FleetDecision:

@@ -252,8 +252,12 @@ def test_larger_servers_are_taken_where_they_keep_the_target_for_less(
     chosen = next(p for p in found["points"] if not p["verdict"])
     assert (found["reserved_type"], chosen["strategy"], found["meets_target"]) == ("m5a.4xlarge", "HC", True)
     (said,) = (reason for reason in found["reasons"] if "m5a.2xlarge" in reason)
-    dollars = said.removeprefix("on m5a.2xlarge the cheapest that keeps the target costs $").partition(" ")[0]
+    dollars = said.removeprefix("on m5a.2xlarge the choice would cost $").partition(" ")[0]
     assert float(dollars.replace(",", "")) > 1.25 * float(chosen["monthly"])
+    assert run([*words, "-o", "json", "--budget", "3000"]) == 0
+    reasons = json.loads(capsys.readouterr().out)["operation"]["reasons"]
+    assert reasons[-1].startswith("on m5a.2xlarge none of "), "OdF keeps it, at $3,516"
+    assert " keeps the target within the budget; m5a.4xlarge" in reasons[-1]
 
 
 def test_the_front_is_drawn(trace: Path, tmp_path: Path) -> None:
