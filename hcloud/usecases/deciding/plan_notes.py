@@ -287,10 +287,10 @@ def _of_parts(seen: PlanNoteInputs) -> Iterator[str]:
     elif share := hidden_in_steps(jobs, seen.demand.step_seconds, seen.demand.window):
         finer = max(FINE_STEP, jobs.step_seconds if isinstance(jobs, Demand) else 0)
         yield (
-            f"use varies within the {step} that machines are counted by: {share / 2:.0%} of it is above the means."
-            f" Commitments save less than this plan says: set planning.step: {format_duration(finer)}"
+            f"use varies within the {step} that machines are counted by: at least {share / 2:.0%} of it is above the"
+            f" means. Commitments save less than this plan says: set planning.step: {format_duration(finer)}"
             + ", with planning.horizon: 1y or terms: [3] of markets, as no term may end in it" * settings.is_renewed
-            + ", or compare by simulation with --strategy auto" * isinstance(jobs, Jobs)
+            + ", or compare by simulation with --strategy auto" * (isinstance(jobs, Jobs) and seen.operation is None)
         )
 
 
