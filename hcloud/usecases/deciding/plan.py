@@ -45,7 +45,7 @@ from hcloud.usecases.progress import Progress, part_of, unheard
 from hcloud.usecases.workloads.sources import check_regions, open_prices
 
 DAY = 86_400
-MUCH_MORE = Decimal("1.25")  # ours: larger servers are tried where keeping the target costs so many times the cheapest
+MUCH_MORE = Decimal("1.15")  # ours: larger servers are tried where keeping the target costs so many times the cheapest
 COUNTED_DIGITS = 4  # a savings plan is bought in rounded dollars: the instances it covers are whole but for that
 READING = 0.2  # ours: the part of the progress bar that reading takes where strategies are simulated
 READING_FIRST = 0.7  # ours: and where only the plan's own fleet may be
