@@ -18,9 +18,7 @@ DAYS_OF_WEEK, LEAST_DAYS = WEEK // DAY, 3  # ours: fewer days are chance
 WEEKS_OF_YEAR = YEAR // WEEK
 MOST_DAYS = 1 / 3  # ours: two of three that fell, by how much more they are than the others, in shares of all
 SURE = 3.5  # ours: standard errors from none that make a change one
-LEAST_LEVEL = (
-    1e-3  # ours: of the mean of all days; less of a day is as much, where days are compared by their logarithms
-)
+LEAST_LEVEL = 1e-3  # ours: of the mean of all days; days of less are compared as if they had so much
 STEPS, MOST_STEPS = 6.0, 0.75  # ours: the same in what most weeks differ from the next; a monthly job is in half
 YEAR_BEFORE = "the same week a year before"
 WORTH_A_WARNING = 1.5  # ours: how many times what it needs at last a demand needed at first

@@ -32,7 +32,7 @@ from hcloud.planning.forecasting.rising import AT_EACH_END, growth_of
 from hcloud.planning.forecasting.window import window_of
 from hcloud.planning.settings import Divisible, PlanSettings
 from hcloud.readers.configuration.config import Loaded
-from hcloud.units import SECONDS_PER_HOUR, counted, format_age, format_duration, format_span
+from hcloud.units import HOURS_PER_YEAR, SECONDS_PER_HOUR, counted, format_age, format_duration, format_span
 from hcloud.usecases.workloads.modelled import of_rules
 from hcloud.usecases.workloads.sources import bundled_prices
 
@@ -286,10 +286,11 @@ def _of_parts(seen: PlanNoteInputs) -> Iterator[str]:
         )
     elif share := hidden_in_steps(jobs, seen.demand.step_seconds, seen.demand.window):
         finer = max(FINE_STEP, jobs.step_seconds if isinstance(jobs, Demand) else 0)
+        long = ", or terms: [3] of markets" if settings.outlook.horizon_hours <= 3 * HOURS_PER_YEAR else ""
         yield (
-            f"use varies within the {step} that machines are counted by: at least {share / 2:.0%} of it is above the"
-            f" means. Commitments save less than this plan says: set planning.step: {format_duration(finer)}"
-            + ", with planning.horizon: 1y or terms: [3] of markets, as no term may end in it" * settings.is_renewed
+            f"machines are counted by means of {step}, and at least {share / 2:.0%} of use is above these means."
+            f" Commitments save less than this plan says: set planning.step: {format_duration(finer)}"
+            + f" and a horizon in which no term ends (planning.horizon: 1y{long})" * settings.is_renewed
             + ", or compare by simulation with --strategy auto" * (isinstance(jobs, Jobs) and seen.operation is None)
         )
 

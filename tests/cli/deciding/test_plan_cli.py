@@ -330,8 +330,8 @@ def test_jobs_of_minutes_that_begin_together_are_not_reserved_for_as_if_they_ran
     command = ["plan", "cron.csv", "--family", "m5a", *NOW]
     assert run(command) == 0
     assert "even the busiest instance is in use 8.3% of the time" in capsys.readouterr().out
-    within = "use varies within the 1h that machines are counted by: at least 92% of it is above the means."
-    ends = ", with planning.horizon: 1y or terms: [3] of markets, as no term may end in it"
+    within = "machines are counted by means of 1h, and at least 92% of use is above these means."
+    ends = " and a horizon in which no term ends (planning.horizon: 1y, or terms: [3] of markets)"
     for step, horizon, way in (("1h", "1y", ""), ("auto", "3y", ends), ("5min", "3y", ends)):
         monkeypatch.setenv("HYC_PLANNING__STEP", step)
         assert run([*command, "--horizon", horizon]) == 0
