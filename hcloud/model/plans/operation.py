@@ -26,7 +26,8 @@ class OperatingPoint:
     ``hourly`` is dollars an hour of work with the reserve amortised, ``monthly`` the same over a month; ``kept_qos`` is
     the share of jobs that kept 95 % of their performance, waiting included; ``batch_p5`` what all but 5 % of the batch
     jobs reach of their performance in isolation; ``tail_p95`` the tail latency of services, in multiples of isolation,
-    that all but 5 % stay below; ``wait_p95`` seconds. Figures that do not apply are None. ``verdict`` says why the
+    that all but 5 % stay below; ``wait_p95`` seconds, and ``service_wait`` those that all but 1 % of the services begin
+    within. Figures that do not apply are None. ``verdict`` says why the
     point was not chosen, with the margin; it is empty for the chosen one. ``hourly_by_seed`` and ``kept_by_seed`` are
     the figures that points are compared by, seed by seed from the first on.
     """
@@ -46,15 +47,17 @@ class OperatingPoint:
     verdict: str = ""
     hourly_by_seed: tuple[Decimal, ...] = ()
     kept_by_seed: tuple[float, ...] = ()
+    service_wait: Band | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
     """How to run what is bought: strategy, reserve and the numbers that ``hcloud decide`` works with, and every point
-    that was simulated. ``budget`` is dollars a month; ``baseline`` is what to compare with, simulated alike: nothing
-    reserved beside what is owned. ``settled`` says that no further seed could turn the choice at
-    ``confidence``, where differences below ``alike`` (a part of all jobs, or of the cost) count as none; ``runs`` is
-    how many simulations it took. ``meets_target`` is true also of a choice that cannot be told from one that does."""
+    that was simulated. ``budget`` is dollars a month, ``service_wait`` the seconds that all but 1 % of the services are
+    to begin within; ``baseline`` is what to compare with, simulated alike: nothing reserved beside what is owned.
+    ``settled`` says that no further seed could turn the choice at ``confidence``, where differences below ``alike`` (a
+    part of all jobs, or of the cost) count as none; ``runs`` is how many simulations it took. ``meets_target`` is true
+    also of a choice that cannot be told from one that does."""
 
     strategy: str
     reserve: int
@@ -78,6 +81,7 @@ class Operation:
     alike: float = 0.005
     runs: int = 0
     settled: bool = True
+    service_wait: int | None = None
 
     @property
     def is_missed(self) -> bool:

@@ -77,12 +77,14 @@ FRONT_WITH_KNEE = 3
 class OperatingTarget:
     """What the user wants: a share of jobs that keep their performance, and dollars a month at most; and when two
     points count as told apart: at ``confidence``, and not closer than ``alike`` (a part of all jobs, or of the cost).
+    All but 1 % of the services have to begin within ``service_wait`` seconds; None: no limit.
     """
 
     qos: float
     budget: Decimal | None
     confidence: float = 0.95
     alike: float = 0.005
+    service_wait: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +109,15 @@ def with_front(points: Sequence[OperatingPoint]) -> list[OperatingPoint]:
 
 
 def meets(point: OperatingPoint, target: OperatingTarget) -> bool:
-    """Whether the share of jobs that keep their performance reaches the target in the mean."""
-    return point.kept_qos.mean >= target.qos
+    """Whether the share of jobs that keep their performance reaches the target in the mean, and services begin in
+    time."""
+    return point.kept_qos.mean >= target.qos and not begins_late(point, target)
+
+
+def begins_late(point: OperatingPoint, target: OperatingTarget) -> bool:
+    """Whether more than 1 % of the services wait longer than is allowed before they begin."""
+    waits, most = point.service_wait, target.service_wait
+    return waits is not None and most is not None and waits.mean > most
 
 
 def is_affordable(point: OperatingPoint, target: OperatingTarget) -> bool:
@@ -133,12 +142,15 @@ def model_of(affordable: Sequence[OperatingPoint], target: OperatingTarget) -> O
     good = [p for p in affordable if meets(p, target)]
     if good:
         return min(good, key=lambda p: p.hourly)
-    return min(affordable, key=lambda p: (-p.kept_qos.mean, p.hourly))
+    return min(affordable, key=lambda p: (begins_late(p, target), -p.kept_qos.mean, p.hourly))
 
 
 def is_worse(point: OperatingPoint, model: OperatingPoint, target: OperatingTarget) -> bool:
     """Whether fewer jobs keep their performance than with the model, told by the seeds that both were run with; where
-    the model misses the target itself, fewer by more than what is alike."""
+    the model misses the target itself, fewer by more than what is alike. Or whether services begin late, and not with
+    the model."""
+    if begins_late(point, target) and not begins_late(model, target):
+        return True
     gap, allowed = quality_gap(point, model, target), 0.0 if meets(model, target) else target.alike
     return point != model and gap.high < 0 and gap.mean < -allowed
 
@@ -193,7 +205,7 @@ def _may_be_cheaper(point: OperatingPoint, chosen: OperatingPoint, target: Opera
 
 def _is_open(point: OperatingPoint, target: OperatingTarget) -> bool:
     """Whether it is open that a point meets the target."""
-    if not point.kept_by_seed:
+    if not point.kept_by_seed or begins_late(point, target):
         return False
     kept = mean_of(point.kept_by_seed, target.confidence)
     return not _is_told(Paired(kept.mean - target.qos, kept.half, kept.count), target)

@@ -11,6 +11,7 @@ from hcloud.model.plans.operation import OperatingPoint
 from hcloud.planning.strategies.choice import (
     OperatingTarget,
     Paired,
+    begins_late,
     choose,
     in_doubt,
     is_affordable,
@@ -19,7 +20,7 @@ from hcloud.planning.strategies.choice import (
     quality_gap,
 )
 from hcloud.planning.strategies.operation import PLANNED
-from hcloud.units import counted, format_money, some_of
+from hcloud.units import counted, format_duration, format_money, format_span, some_of
 
 SHOWN = 3
 
@@ -38,9 +39,21 @@ def _verdict(point: OperatingPoint, chosen: OperatingPoint, target: OperatingTar
     better = quality_gap(point, chosen, target)
     if dearer > 0 and not meets(chosen, target) and better.mean > 0 >= better.low and better.count > 1:
         return f"{format_money(dearer)}/month dearer, and not told to be better: {_points(better)}"
+    if begins_late(point, target):
+        return _late(point, target)
     if not meets(point, target):
         return f"{point.kept_qos.mean:.1%} of jobs keep their performance, {target.qos:.1%} are asked for"
     return f"{format_money(dearer)}/month dearer" if dearer else "no cheaper"
+
+
+def late_services(wait: float, allowed: int) -> str:
+    """How long services wait, and how long they may, in seconds."""
+    told = f"1% of services wait {format_span(wait)} or longer before they begin"
+    return f"{told} ({format_duration(allowed)} allowed, operation.service_wait)"
+
+
+def _late(point: OperatingPoint, target: OperatingTarget) -> str:
+    return late_services(point.service_wait.mean if point.service_wait else 0.0, target.service_wait or 0)
 
 
 def _points(gap: Paired) -> str:
@@ -82,7 +95,8 @@ def _main(points: Sequence[OperatingPoint], chosen: OperatingPoint, target: Oper
     if good:
         which = f"cheapest of the {len(good)} of {len(points)} that keep" if len(good) > 1 else "only one that keeps"
         return f"{who} is the {which} the target{within}: {kept}, {target.qos:.1%} asked for"
-    return f"none of {len(points)}{within} keeps the target of {target.qos:.1%}; {who} comes closest: {kept}"
+    late = f"; {_late(chosen, target)}" if begins_late(chosen, target) else ""
+    return f"none of {len(points)}{within} keeps the target of {target.qos:.1%}; {who} comes closest: {kept}{late}"
 
 
 def _told_from(chosen: OperatingPoint, model: OperatingPoint, target: OperatingTarget, missed: str) -> str:

@@ -24,7 +24,9 @@ class Wish:
 
 def target_of(operation: Operation) -> OperatingTarget:
     """What was wished for."""
-    return OperatingTarget(operation.qos_target, operation.budget, operation.confidence, operation.alike)
+    return OperatingTarget(
+        operation.qos_target, operation.budget, operation.confidence, operation.alike, operation.service_wait
+    )
 
 
 def next_best(operation: Operation) -> OperatingPoint | None:

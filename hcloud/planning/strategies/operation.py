@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from itertools import pairwise
 
@@ -49,14 +49,18 @@ def reserves_to_try(candidate: Candidate, decision: FleetDecision, own: int) -> 
     return {count: tried[count] for count in sorted(tried)}
 
 
-def enlarged(points: Sequence[OperatingPoint], target: OperatingTarget) -> Mapping[str, tuple[int, ...]]:
-    """Of every strategy tried with several reserves whose best is the largest, and misses the target, one a quarter
-    larger; none where the largest costs as much as a point that keeps the target."""
+def enlarged(
+    points: Sequence[OperatingPoint], target: OperatingTarget, cost: Callable[[int], Decimal]
+) -> Mapping[str, tuple[int, ...]]:
+    """Of every strategy tried with several reserves whose best is the largest, one a quarter larger: where that misses
+    the target and costs less than a point that keeps it, or keeps it for less than the one before; none where one
+    more by itself costs as much as such a point (``cost``: dollars an hour of a reserve)."""
     kept = min((p.hourly for p in points if meets(p, target) and is_affordable(p, target)), default=Decimal("Infinity"))
     found: dict[str, tuple[int, ...]] = {}
     for name, mine in _by_strategy(points):
         last = mine[-1]
-        if len(mine) > 1 and choose(mine, target) is last and not meets(last, target) and last.hourly < kept:
+        most = mine[-2:][0].hourly if meets(last, target) else kept
+        if len(mine) > 1 and choose(mine, target) is last and last.hourly < most and cost(last.reserve + 1) < kept:
             found[name] = (last.reserve + max(last.reserve // 4, 1),)
     return found
 

@@ -231,6 +231,9 @@ class OperationSection(Section):
 
     strategy: str | None = setting(None, "auto, or names as HF,HM, or the file of your own; null: no simulation")
     qos: Share = setting(0.9, "share of jobs that shall keep 95% of their performance [share]")
+    service_wait: Seconds | None = setting(
+        parse_duration("1d"), "all but 1% of services have to begin within this; null: no limit (ours) [duration]"
+    )
     budget: Annotated[Decimal, Field(gt=0)] | None = setting(None, "most a month may cost; null: no limit [$/month]")
     seeds: int = setting(3, "seeds that every point is simulated with at least [count]", ge=1, le=1000)
     runs: int = setting(

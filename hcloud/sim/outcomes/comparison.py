@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from hcloud.model.workload import Window
-from hcloud.planning.strategies.choice import unbeaten
+from hcloud.planning.strategies.choice import OperatingTarget, unbeaten
 from hcloud.policy.records import Reals
 from hcloud.sim.outcomes.interval import Interval
 from hcloud.sim.outcomes.measure import Measures
@@ -100,12 +100,14 @@ class ComparedStrategy:
         return Interval.of([figure(run) for run in self.runs])
 
 
+NOTHING_ASKED = OperatingTarget(0.0, None)
+
+
 @dataclass(frozen=True, slots=True)
 class StrategyComparison:
     """Strategies over the same workload and seeds, what the scenario states about itself, and the types that are
     reserved ``beside`` the large one. ``sized_for`` is the share of jobs that each was told the least reserve for;
-    ``assumed`` are sentences on what is not known of the jobs; ``qos`` is the share of them that shall keep 95 %
-    of their performance."""
+    ``assumed`` are sentences on what is not known of the jobs; ``target`` is the quality that is asked for."""
 
     workload: str
     jobs: int
@@ -119,7 +121,7 @@ class StrategyComparison:
     beside: tuple[str, ...] = ()
     sized_for: float | None = None
     assumed: tuple[str, ...] = ()
-    qos: float = 0.0
+    target: OperatingTarget = NOTHING_ASKED
 
     @property
     def workload_name(self) -> str:

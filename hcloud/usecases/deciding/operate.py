@@ -46,7 +46,15 @@ from hcloud.sim.setup.shop import Shop, shop_for, shop_of
 from hcloud.units import HOURS_PER_MONTH, cents, rate
 from hcloud.usecases.progress import Progress, part_of, unheard
 from hcloud.usecases.studies.simulate import strategies_named
-from hcloud.usecases.studies.simulation import Study, able_strategies, pool_for, simulate_once, strategy_for, with_seed
+from hcloud.usecases.studies.simulation import (
+    Study,
+    able_strategies,
+    pool_for,
+    quality_asked,
+    simulate_once,
+    strategy_for,
+    with_seed,
+)
 
 AUTO = "auto"
 ADDING = 0.7  # ours: the part of the progress bar that is over when seeds begin to be added
@@ -88,7 +96,7 @@ def operate(ground: OperationBasis, advance: Progress) -> Operation:
     strategies = strategies_named(STRATEGIES if wish.strategy == AUTO else [str(wish.strategy)])
     study = _study(ground)
     runs = _Runs(study, _held(decision.owned, study), {})
-    target = OperatingTarget(wish.qos, wish.budget, wish.confidence, wish.alike)
+    target = study.target
     candidates = _candidates(study, strategies, decision, runs.held)
     _predict(runs, candidates, wish, target, advance)
     points = with_front(runs.points())
@@ -118,15 +126,16 @@ def operate(ground: OperationBasis, advance: Progress) -> Operation:
         alike=wish.alike,
         runs=count,
         settled=not in_doubt(points, target),
+        service_wait=wish.service_wait,
     )
 
 
 def _predict(
     runs: _Runs, candidates: list[StrategyCandidate], wish: OperationSection, target: OperatingTarget, advance: Progress
 ) -> None:
-    """Every candidate at the first seed, there also with larger reserves where the largest misses the target, then
-    with the reserves beside the best ones at all of ``wish.seeds``, then those that the choice is open between at one
-    more seed after the other, as long as ``wish.runs`` lasts."""
+    """Every candidate at the first seed, there also with larger reserves where the largest misses the target or costs
+    least, then with the reserves beside the best ones at all of ``wish.seeds``, then those that the choice is open
+    between at one more seed after the other, as long as ``wish.runs`` lasts."""
     first, last = runs.study.seed, runs.study.seed + wish.seeds
     strategies = {c.strategy.name: c.strategy for c in candidates}
 
@@ -134,7 +143,7 @@ def _predict(
         return [StrategyCandidate(strategies[name], n, words) for name, counts in found.items() for n in counts]
 
     runs.add(candidates, range(first, first + 1), part_of(advance, 0.0, 1 / (1 + wish.seeds)))
-    while (larger := with_reserves(enlarged(runs.points(), target), LARGER)) and runs.count < wish.runs:
+    while (larger := with_reserves(enlarged(runs.points(), target, runs.reserved), LARGER)) and runs.count < wish.runs:
         runs.add(larger, range(first, first + 1), unheard)
         candidates += larger
     candidates += with_reserves(refined(runs.points(), target), REFINED)
@@ -161,7 +170,9 @@ def _study(ground: OperationBasis) -> Study:
     cloud = load_cloud(ground.config.operation.cloud or f"measured-{on_demand.key.provider}")
     section = ground.config
     window, scenario = of_its_last_year(window_of(jobs)), section.workload.scenario
-    return Study(jobs, cloud, shop, True, section.planning.seed, scenario, window, drop_unplaceable=True)
+    return Study(
+        jobs, cloud, shop, True, section.planning.seed, scenario, window, True, target=quality_asked(section.operation)
+    )
 
 
 def _held(owned: Sequence[Owned], study: Study) -> OwnedServers:
@@ -217,6 +228,10 @@ class _Runs:
         """How many simulations there were."""
         return sum(map(len, self.made.values()))
 
+    def reserved(self, servers: int) -> Decimal:
+        """Dollars an hour of a reserve of so many servers, owned ones among them."""
+        return self.held.hourly + max(servers - self.held.servers, 0) * self.study.shop.reserved.effective_hourly
+
     def add(self, candidates: Sequence[StrategyCandidate], seeds: Sequence[int], advance: Progress) -> None:
         """Run every candidate at every seed it was not run with yet."""
         for at, seed in enumerate(seeds):
@@ -266,6 +281,7 @@ def _point(study: Study, candidate: StrategyCandidate, runs: Sequence[Measures],
         utilisation=_band(runs, lambda m: m.use.utilisation),
         hourly_by_seed=tuple(rate(Decimal(repr(dollars_per_hour(run))) - paid + held.hourly) for run in runs),
         kept_by_seed=tuple(round(kept_qos(run), 6) for run in runs),
+        service_wait=_band(runs, lambda m: m.service.service_wait),
     )
 
 

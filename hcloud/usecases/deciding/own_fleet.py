@@ -33,9 +33,10 @@ from hcloud.sim.setup.named_servers import last_named
 from hcloud.sim.setup.shop import SmallerReserve, shop_of
 from hcloud.store.plan_file import load_plan
 from hcloud.units import HOURS_PER_MONTH, cents, counted, format_money
-from hcloud.usecases.studies.simulation import Study, simulate_once, tasks_for, wanted_by
+from hcloud.usecases.studies.simulation import Study, quality_asked, simulate_once, tasks_for, wanted_by
 from hcloud.usecases.workloads.sources import open_prices, open_workload
 
+FAR_ABOVE = Decimal("1.25")  # ours: a simulated bill so many times that of use alone asks for a reserve by simulation
 COMMAND = "'hcloud simulate PLAN' does it"
 IN_PARTS = "reserved machines that are larger than any job needs run here as several smaller ones, of as many vCPUs"
 
@@ -125,9 +126,15 @@ def short_of(plan: Plan, found: Prediction, qos: float) -> Iterator[str]:
             " it"
         )
     other = found.all_on_demand
-    if other is None or found.monthly is None or fleet_of(plan).dearer:
+    if found.monthly is None or fleet_of(plan).dearer:
         return
-    if found.monthly - (found.covered or 0) < other:
+    billed = found.monthly - (found.covered or 0)
+    if other is None or billed < other:
+        if billed > FAR_ABOVE * plan.now.monthly and (found.kept_qos or 0) >= qos:
+            yield (
+                f"simulated, this fleet costs {billed / plan.now.monthly:.1f} times what its use alone does; 'hcloud"
+                " plan --strategy auto' looks for the reserve that costs least when simulated"
+            )
         return
     yield (
         f"this plan does not pay: simulated, it costs {format_money(found.monthly)} a month with starts and idle"
@@ -215,7 +222,7 @@ def fleet_study(fleet: PlannedFleet, found: tuple[Jobs, PriceBook], config: Conf
     cloud = load_cloud(_cloud_of(fleet, config))
     return Study(
         jobs, cloud, shop, True, config.planning.seed, config.workload.scenario, of_its_last_year(window_of(jobs)),
-        drop_unplaceable=True, beside=beside, qos=config.operation.qos,
+        drop_unplaceable=True, beside=beside, target=quality_asked(config.operation),
     )  # fmt: skip
 
 

@@ -90,7 +90,7 @@ def compare(
     return StrategyComparison(
         name, len(study.jobs), study.cloud.name, shop, study.profiled, chosen, tuple(with_front(made)), checks,
         study.window, tuple(dict.fromkeys(b.instance_type for b in study.beside if b.instance_type != large)),
-        assumed=(*study.notes, *_assumed(study), *_by_own_rules(study, strategies, pool)), qos=study.qos,
+        assumed=(*study.notes, *_assumed(study), *_by_own_rules(study, strategies, pool)), target=study.target,
     )  # fmt: skip
 
 

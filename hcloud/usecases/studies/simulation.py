@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date
 
 import numpy as np
@@ -21,6 +21,7 @@ from hcloud.planning.forecasting.demand import demand_of
 from hcloud.planning.forecasting.dividing import settled
 from hcloud.planning.forecasting.window import demand_within, window_of
 from hcloud.planning.settings import Market
+from hcloud.planning.strategies.choice import OperatingTarget
 from hcloud.policy.placing.placements import Ideal
 from hcloud.policy.placing.searching import MultiClass
 from hcloud.policy.records import Reals
@@ -69,14 +70,18 @@ class SimulationRequest:
     servers_of: int = LARGE_VCPUS
 
 
+def quality_asked(wish: OperationSection) -> OperatingTarget:
+    """The quality that is asked for, and what it may cost."""
+    return OperatingTarget(wish.qos, wish.budget, wish.confidence, wish.alike, wish.service_wait)
+
+
 @dataclass(frozen=True, slots=True)
 class Study:
     """A workload, the cloud it runs in, what that cloud sells, and whether jobs are profiled first; ``scenario`` names
     the generated scenario, if it is one, so that other seeds can be drawn; ``seed`` is the first. Use and dollars are
     those of the ``window``, of all of the run where it is None; jobs that fit no type are an error unless they are to
     be dropped. Servers of other types may be reserved ``beside`` those of the large one. A scenario that is jobs on a
-    ``cluster`` is run on that. ``notes`` say whose prices these are; ``qos`` is the share of jobs that shall keep their
-    performance."""
+    ``cluster`` is run on that. ``notes`` say whose prices these are; ``target`` is the quality that is asked for."""
 
     jobs: Jobs
     cloud: CloudModel
@@ -91,7 +96,7 @@ class Study:
     cluster: ClusterScenario | None = None
     audit: bool = False
     notes: tuple[str, ...] = ()
-    qos: float = OperationSection.model_fields["qos"].default
+    target: OperatingTarget = field(default_factory=lambda: quality_asked(OperationSection()))
 
 
 def open_study(loaded: Loaded, asked: SimulationRequest, today: date) -> Study:
@@ -126,7 +131,7 @@ def _on_cluster(name: str, loaded: Loaded, asked: SimulationRequest) -> Study:
     found = ground.found
     return Study(
         found.jobs, ground.cloud, ground.shop, asked.profiled, seed, name, found.window, asked.drop_unplaceable,
-        beside=ground.beside, cluster=found, qos=section.operation.qos,
+        beside=ground.beside, cluster=found, target=quality_asked(section.operation),
     )  # fmt: skip
 
 
@@ -171,7 +176,7 @@ def _of_jobs(jobs: Workload, loaded: Loaded, asked: SimulationRequest, today: da
     jobs, dropped = held_jobs(jobs, shop, drop=asked.drop_unplaceable)
     return Study(
         jobs, cloud, shop, asked.profiled, section.planning.seed, section.workload.scenario, window_of(jobs),
-        asked.drop_unplaceable, dropped, notes=tuple(said_of(jobs)), qos=section.operation.qos,
+        asked.drop_unplaceable, dropped, notes=tuple(said_of(jobs)), target=quality_asked(section.operation),
     )  # fmt: skip
 
 

@@ -7,7 +7,9 @@ from decimal import Decimal
 
 from hcloud.model.plans.operation import Band, OperatingPoint, Operation
 from hcloud.model.plans.plan import Plan
-from hcloud.planning.strategies.choice import landmarks
+from hcloud.planning.strategies.choice import OperatingTarget, begins_late, landmarks, meets
+from hcloud.planning.strategies.choice_reasons import late_services
+from hcloud.planning.strategies.flips_of_target import target_of
 from hcloud.planning.strategies.own_fleet import fleet_of
 from hcloud.units import HOURS_PER_MONTH, SECONDS_PER_HOUR, format_duration, format_figure, format_money, machines
 from hcloud.views.comment import LONGEST_LINE
@@ -38,14 +40,14 @@ def points_table(operation: Operation, *, every: bool = False) -> Figures:
 def telling(operation: Operation) -> list[OperatingPoint]:
     """The chosen point, and of every other strategy the cheapest that meets the target, else the best."""
     best: dict[str, OperatingPoint] = {operation.chosen.strategy: operation.chosen}
-    for point in sorted(operation.points, key=lambda p: _rank(p, operation.qos_target)):
+    for point in sorted(operation.points, key=lambda p: _rank(p, target_of(operation))):
         best.setdefault(point.strategy, point)
     marked = [] if operation.meets_target else [p for _, p in _landmarks(operation)]
     return list(best.values()) + [p for p in dict.fromkeys(marked) if p not in best.values()]
 
 
-def _rank(point: OperatingPoint, target: float) -> tuple[bool, float]:
-    good = point.kept_qos.mean >= target
+def _rank(point: OperatingPoint, target: OperatingTarget) -> tuple[bool, float]:
+    good = meets(point, target)
     return not good, float(point.hourly) if good else -point.kept_qos.mean
 
 
@@ -76,10 +78,17 @@ def missed(operation: Operation) -> Iterator[str]:
     if not operation.meets_target:
         yield (
             f"None of {count} simulated points keeps the target: {_told(chosen)} keeps {_band(chosen.kept_qos, 100, 1)}"
-            f"% of jobs, {operation.qos_target:.1%} are asked for (operation.qos)."
+            f"% of jobs, {operation.qos_target:.1%} are asked for (operation.qos){_late(operation)}."
         )
         for role, p in reversed(_landmarks(operation)):
             yield f"{role}: {_told(p)}, {format_money(p.monthly)}/month, {_band(p.kept_qos, 100, 1)}% of jobs kept"
+
+
+def _late(operation: Operation) -> str:
+    target, waits = target_of(operation), operation.chosen.service_wait
+    if waits is None or not begins_late(operation.chosen, target):
+        return ""
+    return f"; {late_services(waits.mean, target.service_wait or 0)}"
 
 
 def _told(point: OperatingPoint) -> str:

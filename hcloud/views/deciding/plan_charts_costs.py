@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from hcloud.model.plans.operation import Band, OperatingPoint, Operation
 from hcloud.model.plans.plan import Plan
+from hcloud.planning.strategies.choice import meets
+from hcloud.planning.strategies.flips_of_target import target_of
 from hcloud.readers.strategies import STRATEGIES, load_strategy
 from hcloud.units import HOURS_PER_MONTH, format_money
 from hcloud.views.deciding.operation import telling
@@ -68,13 +70,13 @@ def _called(point: OperatingPoint, operation: Operation) -> str:
     name = f"{point.strategy}, {point.reserve:,} reserved"
     if not point.verdict:
         return f"{name}: chosen"
-    return name if point.kept_qos.mean >= operation.qos_target else f"{name}: misses the target"
+    return name if meets(point, target_of(operation)) else f"{name}: misses the target"
 
 
 def _kind(point: OperatingPoint, operation: Operation) -> str:
     if not point.verdict:
         return "p-best"
-    return "p-other" if point.kept_qos.mean >= operation.qos_target else "p-idle"
+    return "p-other" if meets(point, target_of(operation)) else "p-idle"
 
 
 @dataclass(frozen=True, slots=True)

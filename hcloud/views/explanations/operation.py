@@ -7,8 +7,15 @@ from decimal import Decimal
 
 from hcloud.model.plans.operation import OperatingPoint, Operation
 from hcloud.model.plans.plan import Plan
+from hcloud.planning.strategies.choice import begins_late, meets
 from hcloud.planning.strategies.choice_reasons import named
-from hcloud.planning.strategies.flips_of_target import higher_target, lower_budget, lower_target, next_best
+from hcloud.planning.strategies.flips_of_target import (
+    higher_target,
+    lower_budget,
+    lower_target,
+    next_best,
+    target_of,
+)
 from hcloud.units import format_money, format_span, percent, signed_money
 from hcloud.views.explanations.explanation import Explanation, ExplanationLine, listed, share
 
@@ -68,7 +75,7 @@ def _wishes(operation: Operation) -> Iterator[str]:
         more = better.chosen.monthly - operation.chosen.monthly
         yield f"--qos above {percent(better.qos)}: {named(better.chosen)}, {signed_money(more)} a month"
     rival = next_best(operation)
-    if rival is not None and rival.kept_qos.mean >= operation.qos_target and rival.hourly > operation.chosen.hourly:
+    if rival is not None and meets(rival, target_of(operation)) and rival.hourly > operation.chosen.hourly:
         dearer = rival.monthly - operation.chosen.monthly
         yield f"{named(rival)} if it cost {format_money(dearer)} a month less ({share(dearer, rival.monthly)})"
     if poorer is not None and poorer.budget is not None:
@@ -95,7 +102,9 @@ def explain_point(operation: Operation, point: OperatingPoint) -> tuple[str, tup
 def _brings_in(operation: Operation, point: OperatingPoint) -> Iterator[str]:
     """What would make a point the chosen one, as far as wishes go; else by how much it would have to be cheaper."""
     dearer = point.monthly - operation.chosen.monthly
-    if point.kept_qos.mean < operation.qos_target:
+    if begins_late(point, target_of(operation)) and point.service_wait is not None:
+        yield f"operation.service_wait: {format_span(point.service_wait.mean)} or more"
+    elif point.kept_qos.mean < operation.qos_target:
         cheapest = all(
             p.hourly >= point.hourly or p.kept_qos.mean < point.kept_qos.mean
             for p in operation.points

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from decimal import Decimal
 
+from hcloud.planning.strategies.choice import OperatingTarget
+from hcloud.planning.strategies.choice_reasons import late_services
 from hcloud.sim.outcomes.comparison import ComparedStrategy, StrategyComparison, dollars_per_hour, kept_qos
 from hcloud.sim.outcomes.interval import Interval
 from hcloud.units import HOURS_PER_MONTH, and_last, counted
@@ -40,17 +42,26 @@ def _dearer(one: ComparedStrategy, best: ComparedStrategy) -> Interval:
 
 
 def keeps_too_few(comparison: StrategyComparison, best: ComparedStrategy) -> str:
-    """That the cheapest strategy keeps fewer jobs as fast as alone than a plan would have to, with the cheapest of
-    those that keep enough; empty where it keeps enough itself."""
-    asked = comparison.qos
-    if (kept := best.interval(kept_qos).mean) >= asked:
+    """That the cheapest strategy keeps fewer jobs as fast as alone than a plan would have to, or lets services wait,
+    with the cheapest of those that do neither; empty where it does neither itself."""
+    target = comparison.target
+    if not (short := list(_short_of(best, target))):
         return ""
-    enough = [c for c in comparison.strategies if c.is_compared and c.interval(kept_qos).mean >= asked]
-    said = f"{best.name} keeps 95% of performance for {kept:.1%} of jobs"
+    enough = [c for c in comparison.strategies if c.is_compared and not any(_short_of(c, target))]
+    said = f"{best.name} {and_last(short)}"
     if not enough:
-        return f"{said}; none does for {100 * asked:g}% (operation.qos)"
+        return f"{said}; none keeps the target"
     other = min(enough, key=lambda c: c.interval(dollars_per_hour).mean)
-    return f"{said}; {other.name} is the cheapest that does for {100 * asked:g}% (operation.qos)"
+    return f"{said}; {other.name} is the cheapest that keeps the target"
+
+
+def _short_of(one: ComparedStrategy, target: OperatingTarget) -> Iterator[str]:
+    """What a strategy misses of the target."""
+    if (kept := one.interval(kept_qos).mean) < target.qos:
+        yield f"keeps 95% of performance for {kept:.1%} of jobs ({100 * target.qos:g}% asked for, operation.qos)"
+    wait = one.interval(lambda run: run.service.service_wait).mean
+    if target.service_wait is not None and wait > target.service_wait:
+        yield late_services(wait, target.service_wait)
 
 
 def told_of_bills(comparison: StrategyComparison) -> Iterator[str]:

@@ -231,11 +231,37 @@ def test_the_baseline_has_the_seeds_of_the_choice(
     trace: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Seeds are added to points that the choice is open between: it had three, and what it was compared with two."""
-    monkeypatch.setenv("HYC_OPERATION__RUNS", "20")
+    monkeypatch.setenv("HYC_OPERATION__RUNS", "40")
     assert run(planned(trace, "-s", "HM", "-o", "json")) == 0
     found = json.loads(capsys.readouterr().out)["operation"]
     chosen = next(p for p in found["points"] if not p["verdict"])
     assert len(found["baseline"]["kept_by_seed"]) == len(chosen["kept_by_seed"]) > 2
+
+
+def test_services_that_cannot_begin_are_no_cheap_plan(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A twentieth of them found no room on what was reserved for three weeks; nine tenths of the jobs are kept."""
+    monkeypatch.setenv("HYC_OPERATION__SEEDS", "1")
+    rows = [f"s{i},0,1814400,6,24,service" for i in range(20)]
+    path = tmp_path / "services.csv"
+    path.write_text("\n".join(["id,submit,duration,cores,memory,kind", *rows]) + "\n", encoding="utf-8")
+    assert run(planned(path, "-s", "SR,HC", "--qos", "0.5", "-o", "json")) == 0
+    operation = json.loads(capsys.readouterr().out)["operation"]
+    assert operation["strategy"] == "HC"
+    everything = next(p for p in operation["points"] if p["strategy"] == "SR")
+    assert "1% of services wait 21d or longer before they begin (1d allowed, operation.s" in everything["verdict"]
+    monkeypatch.setenv("HYC_OPERATION__SERVICE_WAIT", "null")
+    assert run(planned(path, "-s", "SR,HC", "--qos", "0.5", "-o", "json")) == 0
+    assert json.loads(capsys.readouterr().out)["operation"]["strategy"] == "SR"
+    monkeypatch.delenv("HYC_OPERATION__SERVICE_WAIT")
+    assert run(planned(path, "-s", "SR", "--qos", "0.5")) == 3
+    out, err = capsys.readouterr()
+    assert "are asked for (operation.qos); 1% of services wait 21d or longer before they" in " ".join(out.split())
+    assert "no strategy keeps the target of 50.0% of jobs with services that begin in time" in err
+    assert run(["compare", str(path), "--family", "m6i", "--vcpus", "16", "-s", "SR,OdF", "--seeds", "1", *NOW]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "before they begin (1d allowed, operation.service_wait); OdF is the cheapest that keeps" in said
 
 
 def test_larger_servers_are_taken_where_they_keep_the_target_for_less(

@@ -130,8 +130,8 @@ def test_a_cheapest_strategy_that_keeps_few_jobs_is_told_with_one_that_keeps_the
     assert run(*words) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "SR keeps 95% of performance for" in said
-    assert "of jobs; OdF is the cheapest that does for 90% (operation.qos)" in said
-    for qos, expected in (("0.999", "does for 99.9% (operation.qos)"), ("0.01", "")):
+    assert "of jobs (90% asked for, operation.qos); OdF is the cheapest that keeps the target" in said
+    for qos, expected in (("0.999", "(99.9% asked for, operation.qos)"), ("0.01", "")):
         Path("hcloud.yaml").write_text(f'format_version: "1.0"\noperation: {{qos: {qos}}}\n', encoding="utf-8")
         assert run(*words) == 0
         said = " ".join(capsys.readouterr().out.split())

@@ -62,12 +62,39 @@ def test_a_reserve_above_the_peak_is_tried_where_that_of_the_peak_misses_the_tar
 
     small, peak = reserved("HF", 4, 3198, 0.76), reserved("HF", 5, 3344, 0.86)
     everything = reserved("SR", 10, 5906, 0.99)
-    assert enlarged([small, peak, everything], QOS) == {"HF": (6,)}
-    assert enlarged([reserved("HF", 8, 3198, 0.76), reserved("HF", 16, 3344, 0.86)], QOS) == {"HF": (20,)}
-    assert enlarged([small, replace(peak, kept_by_seed=(0.763,)), everything], QOS) == {}, "no better than a smaller"
-    assert enlarged([small, peak, reserved("SR", 10, 3300, 0.99)], QOS) == {}, "dearer than what keeps it"
-    assert enlarged([small, peak, reserved("HF", 6, 3723, 0.92)], QOS) == {}, "kept"
-    assert enlarged([small, peak], OperatingTarget(0.9, Decimal(3200))) == {}, "above the budget"
+    assert enlarged([small, peak, everything], QOS, Decimal) == {"HF": (6,)}
+    assert enlarged([reserved("HF", 8, 3198, 0.76), reserved("HF", 16, 3344, 0.86)], QOS, Decimal) == {"HF": (20,)}
+    assert enlarged([small, replace(peak, kept_by_seed=(0.763,)), everything], QOS, Decimal) == {}, (
+        "no better than a smaller"
+    )
+    assert enlarged([small, peak, reserved("SR", 10, 3300, 0.99)], QOS, Decimal) == {}, "dearer than what keeps it"
+    assert enlarged([small, peak, reserved("HF", 6, 3723, 0.92)], QOS, Decimal) == {}, "kept"
+    assert enlarged([small, peak], OperatingTarget(0.9, Decimal(3200)), Decimal) == {}, "above the budget"
+
+
+def test_a_reserve_above_the_peak_is_tried_where_that_of_the_peak_keeps_the_target_for_less() -> None:
+    """Services that bear no neighbour need more servers than vCPUs: each more of them was cheaper than renting."""
+    fewer, peak = (replace(seeded("HC", [dollars], [0.97]), reserve=n) for n, dollars in ((16, 13892), (23, 12368)))
+    assert enlarged([fewer, peak], QOS, lambda n: n * Decimal("0.7")) == {"HC": (28,)}
+    assert enlarged([fewer, peak], QOS, lambda n: n * Decimal("0.71")) == {}, "one more costs what the cheapest does"
+    assert enlarged([fewer, peak, replace(seeded("HC", [12438], [0.97]), reserve=28)], QOS, Decimal) == {}
+
+
+def test_a_point_whose_services_begin_late_misses_the_target() -> None:
+    asked = replace(QOS, service_wait=3600)
+    late = replace(seeded("SR", [1000] * 3, [0.95] * 3), service_wait=Band(3601.0, None))
+    soon = replace(seeded("HC", [1300] * 3, [0.95] * 3), service_wait=Band(3600.0, None))
+    assert meets(late, QOS)
+    assert [meets(late, asked), meets(soon, asked), meets(replace(late, service_wait=None), asked)] == [
+        False,
+        True,
+        True,
+    ]
+    assert choose([late, soon], asked) is soon
+    assert not in_doubt([late, soon], asked), "no seed brings it back"
+    worse = replace(soon, kept_qos=Band(0.8, None), kept_by_seed=(0.8,) * 3)
+    assert choose([late, worse], asked) is worse, "of two that miss it the one whose services begin"
+    assert choose([late], asked) is late
 
 
 class KeptByReserve:
@@ -82,6 +109,9 @@ class KeptByReserve:
     @property
     def count(self) -> int:
         return sum(map(len, self.seeds.values()))
+
+    def reserved(self, servers: int) -> Decimal:
+        return Decimal(servers)
 
     def add(self, candidates: Sequence[StrategyCandidate], seeds: Sequence[int], _: object) -> None:
         for candidate in candidates:
