@@ -39,7 +39,7 @@ def of_prices(plans: Sequence[KindPlan]) -> Iterator[str]:
 def by_hand(plans: Sequence[KindPlan]) -> Iterator[str]:
     """That ``commit`` does not buy some of it."""
     bought = [line for one in plans for line in one.purchases]
-    lines = [line for line in bought if CLOUDS[line.provider].is_by_hand(line.option, line.special)]
+    lines = [line for line in bought if CLOUDS[line.provider].is_by_hand(line.option, line.special, line.instance_type)]
     if lines:
         dollars = format_money(sum((line.total * line.without_licences for line in lines), Decimal(0)))
         what = ", ".join(sorted({line.option.several_of(line.special) for line in lines}))

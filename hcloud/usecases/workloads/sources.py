@@ -13,6 +13,7 @@ from pathlib import Path
 from hcloud.catalog.book import PriceBook, absent
 from hcloud.errors import InputError, UsageError
 from hcloud.model.catalog import Provider
+from hcloud.model.clouds.facts import custom_size
 from hcloud.model.workload import Jobs, Workload
 from hcloud.readers.configuration.config import Loaded, MarketSection, parse_config
 from hcloud.store.buckets.copied import is_in_bucket
@@ -83,7 +84,7 @@ def _read_workload(loaded: Loaded, progress: Callable[[float], None] | None) -> 
 
 def open_prices(loaded: Loaded, today: date) -> tuple[PriceBook, tuple[str, ...]]:
     """The prices of the configured markets (and of what is owned), and what should be said about them."""
-    section, (providers, regions, _) = loaded.config.prices, _priced_places(loaded)
+    section, (providers, regions, *_) = loaded.config.prices, _priced_places(loaded)
     book = _with_own(loaded, bundled_prices(loaded), providers, regions)
     if section.overlay is None:
         return book, ()
@@ -113,22 +114,27 @@ def bundled_prices(loaded: Loaded) -> PriceBook:
     return _shipped(*_priced_places(loaded))
 
 
-def _priced_places(loaded: Loaded) -> tuple[frozenset[Provider], frozenset[str], frozenset[str]]:
+def _priced_places(loaded: Loaded) -> tuple[frozenset[Provider], frozenset[str], frozenset[str], frozenset[str]]:
     """Providers, regions and operating systems of the markets and of what is owned: Linux too, which prices of others
-    are derived from."""
+    are derived from; and the custom machines that they name."""
     markets, owned = loaded.config.settings().markets, loaded.config.owned
     return (
         frozenset({m.provider for m in markets} | {o.provider for o in owned}),
         frozenset({r for m in markets for r in m.regions} | {o.region for o in owned}),
         frozenset({"linux", *(m.os for m in markets), *(o.os for o in owned)}),
+        frozenset(
+            filter(custom_size, [*(name for m in markets for name in m.families), *(o.instance_type for o in owned)])
+        ),
     )
 
 
 @lru_cache(maxsize=8)  # kinds of a bill ask for those of few places in turn
-def _shipped(providers: frozenset[Provider], regions: frozenset[str], systems: frozenset[str]) -> PriceBook:
+def _shipped(
+    providers: frozenset[Provider], regions: frozenset[str], systems: frozenset[str], machines: frozenset[str]
+) -> PriceBook:
     from hcloud.readers.prices.shipped.bundled import load_bundled
 
-    return load_bundled(providers=providers, regions=regions, systems=systems)
+    return load_bundled(providers=providers, regions=regions, systems=systems, machines=machines)
 
 
 def check_regions(loaded: Loaded, book: PriceBook) -> None:
