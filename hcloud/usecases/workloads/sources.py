@@ -9,6 +9,7 @@ from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hcloud.catalog.book import PriceBook, absent
 from hcloud.errors import InputError, UsageError
@@ -17,6 +18,9 @@ from hcloud.model.clouds.facts import custom_size
 from hcloud.model.workload import Jobs, Workload
 from hcloud.readers.configuration.config import Loaded, MarketSection, parse_config
 from hcloud.store.buckets.copied import is_in_bucket
+
+if TYPE_CHECKING:
+    from hcloud.readers.workloads.options import WorkloadOptions
 
 SHOWN_REGIONS = 8
 SCENARIO_PREFIX = "scenario:"
@@ -74,12 +78,22 @@ def _read_workload(loaded: Loaded, progress: Callable[[float], None] | None) -> 
         from hcloud.usecases.workloads.billed import demand_in_bill
 
         return demand_in_bill(loaded, progress)
-    from hcloud.readers.workloads.options import WorkloadOptions, with_keys
     from hcloud.usecases.workloads.journals import read_trace
 
-    options = with_keys(WorkloadOptions(), {k: str(v) for k, v in section.options.items()})
+    options = trace_options({k: str(v) for k, v in section.options.items()})
     path = section.path or Path()
     return read_trace(path if path == STDIN else loaded.resolve(path), section.format, options, progress)
+
+
+def trace_options(keys: Mapping[str, str]) -> WorkloadOptions:
+    """How a file that is no bill is read; UsageError for an unknown key, or one of bills."""
+    from hcloud.readers.bills.options import is_of_bill
+    from hcloud.readers.workloads.options import WorkloadOptions, with_keys
+
+    if of_bills := [key for key in keys if is_of_bill(key)]:
+        hint = "'hcloud workload show' and 'hcloud plan' read bills; 'hcloud workload validate' checks other files"
+        raise UsageError(f"{of_bills[0]} is a key of bills, and this is read as a workload", hint=hint)
+    return with_keys(WorkloadOptions(), keys)
 
 
 def open_prices(loaded: Loaded, today: date) -> tuple[PriceBook, tuple[str, ...]]:
