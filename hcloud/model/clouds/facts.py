@@ -21,6 +21,11 @@ def custom_size(name: str) -> tuple[str, Decimal, Decimal] | None:
     return None if found is None else (found["series"], Decimal(found["vcpus"]), Decimal(found["mib"]) / 1024)
 
 
+def purchases_in_words(option: PurchaseOption, special: str, machine: str) -> str:
+    """Commitments that are left to a person: ``committed use discounts of custom machines``."""
+    return option.several_of(special) + (" of custom machines" if custom_size(machine) else "")
+
+
 @dataclass(frozen=True, slots=True)
 class Seller:
     """A provider in the words of FOCUS: its name, its service, and what its account is. ``known_as`` finds it in other

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from hcloud.catalog.checks import DERIVED, derived_in_use
 from hcloud.model.bill import Bill
 from hcloud.model.catalog import PurchaseOption
+from hcloud.model.clouds.facts import purchases_in_words
 from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.plans.bill_plan import KindPlan
 from hcloud.planning.billed.spread import HOURS_PER_DAY
@@ -45,7 +46,7 @@ def by_hand(plans: Sequence[KindPlan]) -> Iterator[str]:
     lines = [line for line in bought if CLOUDS[line.provider].is_by_hand(line.option, line.special, line.instance_type)]
     if lines:
         dollars = format_money(sum((line.total * line.without_licences for line in lines), Decimal(0)))
-        what = ", ".join(sorted({line.option.several_of(line.special) for line in lines}))
+        what = ", ".join(sorted({purchases_in_words(line.option, line.special, line.instance_type) for line in lines}))
         yield (
             f"'hcloud commit' does not buy {what} ({dollars} over their terms): buy those in "
             "the cloud's console, or plan without them (markets.options)"

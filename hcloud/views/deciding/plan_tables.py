@@ -7,6 +7,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 from hcloud.model.catalog import PurchaseOption
+from hcloud.model.clouds.facts import purchases_in_words
 from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.plans.held import HOURS_PER_DAY, NAMED_DAYS, begun_later, by_day, held_now, most_held, said_days
 from hcloud.model.plans.operation import Band, OperatingPoint, Operation
@@ -286,5 +287,5 @@ def _less(lines: Sequence[MixLine]) -> str:
 
 def _systems(by_hand: Sequence[MixLine]) -> str:
     """What is bought in a cloud's console alone: ``reserved instances of windows (buy these in the console)``."""
-    of = sorted({m.option.several_of(m.special) for m in by_hand})
+    of = sorted({purchases_in_words(m.option, m.special, m.instance_type) for m in by_hand})
     return f"{', '.join(of)} (buy these in the cloud's console)"

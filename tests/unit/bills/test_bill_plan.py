@@ -966,7 +966,9 @@ def test_custom_machines_of_google_are_planned_by_their_vcpus_and_memory(capsys:
     shown = " ".join(capsys.readouterr().out.split())
     assert "in Google's console, committed use is 200 vCPUs and 480 GB of n2 in us-central1 (1y)" in shown
     dollars = f"{40 * with_8_gib * Decimal('1.05') * 8760:,.0f}"
-    assert f"'hcloud commit' does not buy committed use discounts (${dollars} over" in " ".join(made.warnings)
+    assert f"'hcloud commit' does not buy committed use discounts of custom machines (${dollars} over" in " ".join(
+        made.warnings
+    )
 
 
 def test_idle_memory_that_is_committed_of_google_holds_no_machines() -> None:
