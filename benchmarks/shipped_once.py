@@ -14,7 +14,7 @@ from hcloud.readers import stated
 from hcloud.readers.prices.shipped import bundled
 from hcloud.readers.safe_yaml import load_yaml
 
-ASKED = ("providers", "regions", "families", "systems", "terms")
+ASKED = ("providers", "regions", "families", "systems", "terms", "machines")
 _read = bundled.load_bundled
 _check = checks.check_prices
 _NONE = PriceBook({}, {})

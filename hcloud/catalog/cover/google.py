@@ -25,6 +25,7 @@ from hcloud.catalog.cover.steps import (
     whole_row,
 )
 from hcloud.model.catalog import InstanceType, OfferKey, Provider, PurchaseOption
+from hcloud.model.clouds.facts import custom_size
 from hcloud.model.usage import CommitmentTerm, CommittedResources
 
 ZERO = Decimal(0)
@@ -152,7 +153,8 @@ def _split(whole: UsageRow, book: PriceBook) -> list[UsageRow]:
         return [whole]
     bare = book.offer(bare_key(whole.key)).hourly
     explained = prices.of(shape.vcpus, shape.memory_gib)
-    machine = bare if _explains(prices, shape, bare) else explained
+    is_made_up = _explains(prices, shape, bare) or custom_size(shape.name) is not None
+    machine = bare if is_made_up else explained
     rest = whole.rate - machine
     if rest < 0:
         return [whole]

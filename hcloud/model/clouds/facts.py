@@ -10,8 +10,20 @@ from types import MappingProxyType
 
 from hcloud.model.catalog import Provider, PurchaseOption, system_of
 
+_CUSTOM = re.compile(r"(?P<series>[a-z]\d+[a-z]*)-custom-(?P<vcpus>[1-9]\d*)-(?P<mib>[1-9]\d*)", re.ASCII)
 SHARED_CORE = "shared-core"
 _NEVER = re.compile(r"(?!)")
+
+
+def custom_size(name: str) -> tuple[str, Decimal, Decimal] | None:
+    """Series, vCPUs and GiB of a custom machine type (``n2-custom-4-8192``), which no table lists; None of others."""
+    found = _CUSTOM.fullmatch(name)
+    return None if found is None else (found["series"], Decimal(found["vcpus"]), Decimal(found["mib"]) / 1024)
+
+
+def purchases_in_words(option: PurchaseOption, special: str, machine: str) -> str:
+    """Commitments that are left to a person: ``committed use discounts of custom machines``."""
+    return option.several_of(special) + (" of custom machines" if custom_size(machine) else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,10 +104,11 @@ class CloudFacts:
     sdk_variables: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """What sends its SDK to a fake at ``{url}``, with credentials for it."""
 
-    def is_by_hand(self, option: PurchaseOption, special: str) -> bool:
+    def is_by_hand(self, option: PurchaseOption, special: str, machine: str) -> bool:
         """Whether ``commit`` leaves a purchase to a person: what the API does not sell, and what is bound to a system
-        or tenancy (clouds are asked for Linux on shared hardware)."""
-        return option in self.console or bool(option.bound_to(special))
+        or tenancy (clouds are asked for Linux on shared hardware), and what is for custom machines, which no cloud
+        lists."""
+        return option in self.console or bool(option.bound_to(special)) or custom_size(machine) is not None
 
     def has_licence(self, special: str) -> bool:
         """Whether prices of commitments hold a licence that these do not cover: it is billed by use beside them."""

@@ -96,7 +96,7 @@ class CommitmentNeed:
     @property
     def by_hand(self) -> bool:
         """Whether it is left to a person in the cloud's console."""
-        return CLOUDS[self.wanted.cloud].is_by_hand(self.wanted.option, self.wanted.special)
+        return CLOUDS[self.wanted.cloud].is_by_hand(self.wanted.option, self.wanted.special, self.wanted.instance_type)
 
     @property
     def expected(self) -> Decimal:

@@ -9,10 +9,14 @@ from types import MappingProxyType
 
 from hcloud.catalog.checks import DERIVED, derived_in_use
 from hcloud.model.bill import Bill
+from hcloud.model.catalog import PurchaseOption
+from hcloud.model.clouds.facts import purchases_in_words
 from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.plans.bill_plan import KindPlan
 from hcloud.planning.billed.spread import HOURS_PER_DAY
 from hcloud.units import counted, format_money
+
+APART = Decimal("0.05")  # ours: vCPUs and memory are used alike below
 
 
 def old(bill: Bill, missing_days: int, now: datetime, old_from: timedelta) -> Iterator[str]:
@@ -39,14 +43,33 @@ def of_prices(plans: Sequence[KindPlan]) -> Iterator[str]:
 def by_hand(plans: Sequence[KindPlan]) -> Iterator[str]:
     """That ``commit`` does not buy some of it."""
     bought = [line for one in plans for line in one.purchases]
-    lines = [line for line in bought if CLOUDS[line.provider].is_by_hand(line.option, line.special)]
+    lines = [line for line in bought if CLOUDS[line.provider].is_by_hand(line.option, line.special, line.instance_type)]
     if lines:
         dollars = format_money(sum((line.total * line.without_licences for line in lines), Decimal(0)))
-        what = ", ".join(sorted({line.option.several_of(line.special) for line in lines}))
+        what = ", ".join(sorted({purchases_in_words(line.option, line.special, line.instance_type) for line in lines}))
         yield (
             f"'hcloud commit' does not buy {what} ({dollars} over their terms): buy those in "
             "the cloud's console, or plan without them (markets.options)"
         )
+
+
+def idle_parts(bill: Bill, plans: Sequence[KindPlan]) -> Iterator[str]:
+    """That of vCPUs and memory, which Google sells apart, one part of what is held is idle where more is bought."""
+    bought = {
+        (line.region, line.instance_type.partition("-")[0])
+        for one in plans
+        for line in one.purchases
+        if line.option is PurchaseOption.COMMITTED_USE
+    }
+    used = {(c.region, c.family, part): share for c in bill.commitments for part, share in c.used_parts.items()}
+    for region, family in sorted(bought):
+        shares = sorted((share, part) for (*place, part), share in used.items() if place == [region, family])
+        if shares and shares[-1][0] - shares[0][0] > APART:
+            told = " and ".join(f"{share:.0%} of the {part}" for share, part in shares)
+            yield (
+                f"of the committed use of {family} in {region} that is held, {told} are used: what is idle serves "
+                f"first; in Google's console, buy less of the {shares[0][1]} than the plan says"
+            )
 
 
 def told_apart(

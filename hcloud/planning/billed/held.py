@@ -276,8 +276,10 @@ def _capacity(held: BilledCommitment, bill: Bill, fitting: Sequence[KindUse]) ->
     inside = sum((use.covered_cost(held.option) for use in fitting), Decimal(0))
     if inside and held.used is not None and all(c.used is not None for c in alike):
         elsewhere = 1 - min(inside / spent, Decimal(1)) if spent else Decimal(0)
-        fee = held.paid - held.used * elsewhere
-        return fee, fee / inside
+        fee, unused = held.paid - held.used * elsewhere, sum((c.paid - (c.used or 0) for c in alike), Decimal(0))
+        most = max((share for c in alike for share in c.used_parts.values()), default=Decimal(0))
+        # of vCPUs and memory, which Google commits apart, the part that is used most says how many machines there are
+        return fee, fee / (inside + unused) / most if most else fee / inside
     return held.paid, held.paid / spent if spent else Decimal(1) / len(alike)
 
 

@@ -15,6 +15,7 @@ from hcloud.catalog.flexibility import ratios, sizes_share
 from hcloud.errors import did_you_mean
 from hcloud.model.bill import Bill, BilledUsage, Service
 from hcloud.model.catalog import InstanceType, Provider, PurchaseOption
+from hcloud.model.clouds.facts import custom_size
 from hcloud.model.workload import Demand, Provenance, Window, WindowRule
 from hcloud.units import SECONDS_PER_HOUR
 
@@ -43,7 +44,7 @@ class MachineKind:
     @property
     def sizes_share(self) -> bool:
         """Whether a reserved instance of another size covers it: else it is of the one type of its label."""
-        return sizes_share(self.provider, self.os, self.tenancy, self.family)
+        return sizes_share(self.provider, self.os, self.tenancy, self.family) and custom_size(self.label) is None
 
     @property
     def name(self) -> str:
@@ -146,7 +147,8 @@ def kinds_of(bill: Bill, types: Types) -> tuple[tuple[KindUse, ...], tuple[Unpla
 
 def _kind_of(used: BilledUsage, shape: InstanceType) -> MachineKind:
     kind = used.kind
-    shares = sizes_share(kind.provider, kind.os, kind.tenancy, shape.family)
+    is_custom = custom_size(shape.name) is not None  # priced apart
+    shares = sizes_share(kind.provider, kind.os, kind.tenancy, shape.family) and not is_custom
     return MachineKind(
         kind.provider,
         kind.region,

@@ -362,7 +362,7 @@ def _commitments(draft: _Draft) -> None:
         spends = line.option.is_spend_based
         what = f"${rate(line.hourly_held * line.without_licences):f} an hour" if spends else f"{line.count}"
         bound = line.option.bound_to(line.special).replace("/", " ")
-        by_hand = CLOUDS[line.provider].is_by_hand(line.option, line.special)
+        by_hand = CLOUDS[line.provider].is_by_hand(line.option, line.special, line.instance_type)
         way = "buy it in the console" if by_hand else "'hcloud commit' buys"
         named = f"{line.term_years}-year {line.option.in_words}{' of' if bound else ''}{bound}"
         reason = f"{what} of {named} not purchased yet ({way})"

@@ -82,6 +82,7 @@ def _commitment(of: list[LineTotal], priced: PricedLines, hours: BillHours, off:
         first=_hour(min(t.first for t in of)),
         last=_hour(max(t.last for t in of)),
         net=_net(covered, fees, priced, is_billed=held.payment is Payment.NONE),
+        used_parts=off.parts_of(fees),
     )
 
 

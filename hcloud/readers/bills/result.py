@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from hcloud.model.bill import Bill, BilledUsage, LineKind, LineSum, Service, UsageKind
 from hcloud.model.catalog import PurchaseOption
+from hcloud.model.clouds.facts import custom_size
 from hcloud.readers.bills.adding import BillSums, LineTotal, lacking, said_lacking
 from hcloud.readers.bills.commitments import commitments_of
 from hcloud.readers.bills.hours import BillHours
@@ -163,8 +164,9 @@ def _said(sums: BillSums, hours: BillHours) -> dict[str, int]:
     unpriced: dict[str, int] = {}
     for total in sums.totals:
         kind = total.line.usage
-        if kind is not None and kind.instance_type and kind.instance_type not in known[kind.provider]:
-            unpriced[kind.instance_type] = unpriced.get(kind.instance_type, 0) + total.rows
+        name = "" if kind is None else kind.instance_type
+        if kind is not None and name and name not in known[kind.provider] and custom_size(name) is None:
+            unpriced[name] = unpriced.get(name, 0) + total.rows
     if unpriced:
         names = sorted(unpriced, key=lambda name: (-unpriced[name], name))
         told = f"lines of types that the bundled price tables do not have: {some_of(names, _NAMED)}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import NamedTuple
 
@@ -71,6 +71,11 @@ class TakenOff:
             return None
         used = (self._priced.of([t], "cost") * (part or 0) for t, part in zip(fees, parts, strict=True))
         return sum(used, Decimal(0)).quantize(_AMORTISED)
+
+    def parts_of(self, fees: Sequence[LineTotal]) -> Mapping[str, Decimal]:
+        """What was used of the vCPUs and of the memory that fees are for, where the bill says it."""
+        reaches = [Reach.of(t.line.holding, t.line.part) for t in fees if t.line.holding is not None and t.line.part]
+        return {reach.part: used for reach in reaches if (used := self._used.get(reach)) is not None}
 
     def _part(self, reach: Reach, is_told: bool) -> Decimal | None:
         """The part of fees that was used: none of one that is left where the bill takes off all that are used, and none

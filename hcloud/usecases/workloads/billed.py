@@ -99,7 +99,8 @@ def _types_of(bill: Bill, loaded: Loaded) -> Types:
 
     providers = {used.kind.provider for used in bill.usage}
     regions = {used.kind.region for used in bill.usage}
-    types = dict(load_bundled(providers=providers, regions=regions).types)
+    machines = {used.kind.instance_type for used in bill.usage}
+    types = dict(load_bundled(providers=providers, regions=regions, machines=machines).types)
     if loaded.config.prices.book == "user":
         mine = PriceStore.open().load(Choice(providers=providers, regions=regions))
         types |= {} if mine is None else mine.types

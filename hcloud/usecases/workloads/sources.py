@@ -9,13 +9,18 @@ from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hcloud.catalog.book import PriceBook, absent
 from hcloud.errors import InputError, UsageError
 from hcloud.model.catalog import Provider
+from hcloud.model.clouds.facts import custom_size
 from hcloud.model.workload import Jobs, Workload
 from hcloud.readers.configuration.config import Loaded, MarketSection, parse_config
 from hcloud.store.buckets.copied import is_in_bucket
+
+if TYPE_CHECKING:
+    from hcloud.readers.workloads.options import WorkloadOptions
 
 SHOWN_REGIONS = 8
 SCENARIO_PREFIX = "scenario:"
@@ -73,17 +78,27 @@ def _read_workload(loaded: Loaded, progress: Callable[[float], None] | None) -> 
         from hcloud.usecases.workloads.billed import demand_in_bill
 
         return demand_in_bill(loaded, progress)
-    from hcloud.readers.workloads.options import WorkloadOptions, with_keys
     from hcloud.usecases.workloads.journals import read_trace
 
-    options = with_keys(WorkloadOptions(), {k: str(v) for k, v in section.options.items()})
+    options = trace_options({k: str(v) for k, v in section.options.items()})
     path = section.path or Path()
     return read_trace(path if path == STDIN else loaded.resolve(path), section.format, options, progress)
 
 
+def trace_options(keys: Mapping[str, str]) -> WorkloadOptions:
+    """How a file that is no bill is read; UsageError for an unknown key, or one of bills."""
+    from hcloud.readers.bills.options import is_of_bill
+    from hcloud.readers.workloads.options import WorkloadOptions, with_keys
+
+    if of_bills := [key for key in keys if is_of_bill(key)]:
+        hint = "'hcloud workload show' and 'hcloud plan' read bills; 'hcloud workload validate' checks other files"
+        raise UsageError(f"{of_bills[0]} is a key of bills, and this is read as a workload", hint=hint)
+    return with_keys(WorkloadOptions(), keys)
+
+
 def open_prices(loaded: Loaded, today: date) -> tuple[PriceBook, tuple[str, ...]]:
     """The prices of the configured markets (and of what is owned), and what should be said about them."""
-    section, (providers, regions, _) = loaded.config.prices, _priced_places(loaded)
+    section, (providers, regions, *_) = loaded.config.prices, _priced_places(loaded)
     book = _with_own(loaded, bundled_prices(loaded), providers, regions)
     if section.overlay is None:
         return book, ()
@@ -113,22 +128,27 @@ def bundled_prices(loaded: Loaded) -> PriceBook:
     return _shipped(*_priced_places(loaded))
 
 
-def _priced_places(loaded: Loaded) -> tuple[frozenset[Provider], frozenset[str], frozenset[str]]:
+def _priced_places(loaded: Loaded) -> tuple[frozenset[Provider], frozenset[str], frozenset[str], frozenset[str]]:
     """Providers, regions and operating systems of the markets and of what is owned: Linux too, which prices of others
-    are derived from."""
+    are derived from; and the custom machines that they name."""
     markets, owned = loaded.config.settings().markets, loaded.config.owned
     return (
         frozenset({m.provider for m in markets} | {o.provider for o in owned}),
         frozenset({r for m in markets for r in m.regions} | {o.region for o in owned}),
         frozenset({"linux", *(m.os for m in markets), *(o.os for o in owned)}),
+        frozenset(
+            filter(custom_size, [*(name for m in markets for name in m.families), *(o.instance_type for o in owned)])
+        ),
     )
 
 
 @lru_cache(maxsize=8)  # kinds of a bill ask for those of few places in turn
-def _shipped(providers: frozenset[Provider], regions: frozenset[str], systems: frozenset[str]) -> PriceBook:
+def _shipped(
+    providers: frozenset[Provider], regions: frozenset[str], systems: frozenset[str], machines: frozenset[str]
+) -> PriceBook:
     from hcloud.readers.prices.shipped.bundled import load_bundled
 
-    return load_bundled(providers=providers, regions=regions, systems=systems)
+    return load_bundled(providers=providers, regions=regions, systems=systems, machines=machines)
 
 
 def check_regions(loaded: Loaded, book: PriceBook) -> None:

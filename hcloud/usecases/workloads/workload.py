@@ -28,7 +28,7 @@ from hcloud.planning.settings import Outlook
 from hcloud.readers.typed import typed, words_for
 from hcloud.store.files.looked_at import check_place
 from hcloud.units import SECONDS_PER_HOUR
-from hcloud.usecases.workloads.sources import SCENARIO_PREFIX, within
+from hcloud.usecases.workloads.sources import SCENARIO_PREFIX, trace_options, within
 from hcloud.whole_files import whole_file
 
 if TYPE_CHECKING:
@@ -66,10 +66,9 @@ def _read(request: WorkloadRequest, progress: Callable[[float], None] | None) ->
 
         parts = ((request.keys or {}).get(key, "") for key in ("requires", "gib_per_vcpu"))
         return part_of(scenario_jobs(request.name.removeprefix(SCENARIO_PREFIX), request.seed), *parts)
-    from hcloud.readers.workloads.options import WorkloadOptions, with_keys
     from hcloud.usecases.workloads.journals import read_trace
 
-    return read_trace(Path(request.name), request.format, with_keys(WorkloadOptions(), request.keys or {}), progress)
+    return read_trace(Path(request.name), request.format, trace_options(request.keys or {}), progress)
 
 
 def validate(

@@ -14,7 +14,7 @@ from hcloud.units import cents, counted, format_figure, format_hourly, format_mo
 from hcloud.views.charts import figure
 from hcloud.views.comment import LONGEST_LINE
 from hcloud.views.console import Terminal
-from hcloud.views.deciding.plan_tables import SHORT
+from hcloud.views.deciding.plan_tables import SHORT, in_resources
 from hcloud.views.escaped import BLANK, Written, csv_document, md
 from hcloud.views.lines import point
 from hcloud.views.markdown import markdown, warned
@@ -135,6 +135,7 @@ def _notes(made: BillPlan) -> Iterator[str]:
     for kind in fell[:SHOWN_REASONS]:
         yield f"{kind.name}: {'; '.join(kind.said)}"
     yield from made.not_proposed
+    yield from in_resources(line for kind in made.kinds for line in kind.purchases)
     if (longer := made.longer) is not None:
         paid = f", {format_money(longer.upfront)} upfront," if longer.upfront else ""
         yield (

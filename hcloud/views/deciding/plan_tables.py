@@ -7,17 +7,19 @@ from dataclasses import replace
 from decimal import Decimal
 
 from hcloud.model.catalog import PurchaseOption
+from hcloud.model.clouds.facts import purchases_in_words
 from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.plans.held import HOURS_PER_DAY, NAMED_DAYS, begun_later, by_day, held_now, most_held, said_days
 from hcloud.model.plans.operation import Band, OperatingPoint, Operation
 from hcloud.model.plans.plan import Alternative, MixLine, Plan, Refusal
-from hcloud.units import HOURS_PER_MONTH, format_figure, format_hourly, format_money, percent
+from hcloud.units import HOURS_PER_MONTH, format_figure, format_hourly, format_money, percent, plain, some_of
 from hcloud.views.escaped import Written, csv_document
 from hcloud.views.tables import Figures
 
 NONE = "–"
 DERIVED = "~"
 BOUND = "lower bound"
+SHOWN_RESOURCES = 4
 SHORT = {
     PurchaseOption.RESERVED: "Standard RI",
     PurchaseOption.CONVERTIBLE: "Convertible RI",
@@ -240,7 +242,11 @@ def spread_out(plan: Plan) -> list[str]:
     """Which dollars these are: commit, status and changes show others."""
     if not any(line.option.is_commitment for line in plan.mix):
         return []
-    by_hand = [line for line in plan.purchases if CLOUDS[line.provider].is_by_hand(line.option, line.special)]
+    by_hand = [
+        line
+        for line in plan.purchases
+        if CLOUDS[line.provider].is_by_hand(line.option, line.special, line.instance_type)
+    ]
     bought = [line for line in plan.purchases if line not in by_hand]
     now = _paid(line for line in bought if not line.begins_later)
     coming = [(CLOUDS[line.provider].queues, _paid([line])) for line in begun_later(bought)]
@@ -250,7 +256,22 @@ def spread_out(plan: Plan) -> list[str]:
     more += f", and on later days {format_money(later)} more" if later else ""
     if by_hand:
         more += f", and not {format_money(_paid(by_hand))}{_less(by_hand)} of {_systems(by_hand)}"
-    return [f"reserved $/h is amortised{buys}{more}; apply and status show list prices"]
+    return [f"reserved $/h is amortised{buys}{more}; apply and status show list prices", *in_resources(plan.purchases)]
+
+
+def in_resources(lines: Iterable[MixLine]) -> list[str]:
+    """What committed use comes to as Google sells it: vCPUs and memory of a series in a region, not machines."""
+    sums: dict[tuple[str, str, int], tuple[Decimal, Decimal]] = {}
+    for line in lines:
+        if line.option is PurchaseOption.COMMITTED_USE:
+            key = line.instance_type.partition("-")[0], line.region, line.term_years
+            vcpus, memory = sums.get(key, (Decimal(0), Decimal(0)))
+            sums[key] = vcpus + line.vcpus, memory + line.memory_gib
+    told = [
+        f"{plain(vcpus)} vCPUs and {plain(memory)} GB of {series} in {region} ({years}y)"
+        for (series, region, years), (vcpus, memory) in sorted(sums.items(), key=lambda item: (-item[1][0], item[0]))
+    ]
+    return [f"in Google's console, committed use is {some_of(told, SHOWN_RESOURCES)}"] if told else []
 
 
 def _paid(lines: Iterable[MixLine]) -> Decimal:
@@ -266,5 +287,5 @@ def _less(lines: Sequence[MixLine]) -> str:
 
 def _systems(by_hand: Sequence[MixLine]) -> str:
     """What is bought in a cloud's console alone: ``reserved instances of windows (buy these in the console)``."""
-    of = sorted({m.option.several_of(m.special) for m in by_hand})
+    of = sorted({purchases_in_words(m.option, m.special, m.instance_type) for m in by_hand})
     return f"{', '.join(of)} (buy these in the cloud's console)"

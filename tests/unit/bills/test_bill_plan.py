@@ -948,6 +948,55 @@ def test_committed_use_of_google_covers_no_machines_of_other_memory() -> None:
     assert (owned, several, said) == ({"e2-standard-4": 0, "e2-highmem-4": 1}, (), ())
 
 
+def test_custom_machines_of_google_are_planned_by_their_vcpus_and_memory(capsys: pytest.CaptureFixture[str]) -> None:
+    """They were "not planned: the price book knows no type". 40 x (4 vCPUs and 8 GiB) at 5% above the prices of N2."""
+    loaded = load_config(None)
+    section = MarketSection(provider=Provider.GCP, options=(PurchaseOption.COMMITTED_USE,))
+    loaded = replace(loaded, config=loaded.config.model_copy(update={"markets": (section,)}, deep=True))
+    made = planned(bill(used("n2-custom-4-8192", 40 * FLAT), used("n2-standard-4", 10 * FLAT)), loaded)
+    kinds = {kind.name.removeprefix("gcp/us-central1/"): kind for kind in made.kinds}
+    rate = {
+        name: BOOK.offers[OfferKey(Provider.GCP, "us-central1", name, PurchaseOption.COMMITTED_USE, 1)].hourly
+        for name in ("n2-standard-4", "n2-highcpu-4")
+    }
+    with_8_gib = rate["n2-highcpu-4"] + (rate["n2-standard-4"] - rate["n2-highcpu-4"]) / 3
+    assert kinds["n2-custom-4-8192"].after == pytest.approx(40 * with_8_gib * Decimal("1.05") * 730)
+    assert (len(made.unplanned), round(kinds["n2"].bought_vcpus)) == (0, 40)
+    show_bill_plan(made, Terminal.open())
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "in Google's console, committed use is 200 vCPUs and 480 GB of n2 in us-central1 (1y)" in shown
+    dollars = f"{40 * with_8_gib * Decimal('1.05') * 8760:,.0f}"
+    assert f"'hcloud commit' does not buy committed use discounts of custom machines (${dollars} over" in " ".join(
+        made.warnings
+    )
+
+
+def test_idle_memory_that_is_committed_of_google_holds_no_machines() -> None:
+    """16 vCPUs and 64 GiB of N2 are held, of which 2 of 6 machines of 8 vCPUs and 8 GiB use all vCPUs and a quarter of
+    the memory: by dollars they held 2.9 machines, and 2 vCPUs too few were bought."""
+    loaded = load_config(None)
+    section = MarketSection(provider=Provider.GCP, options=(PurchaseOption.COMMITTED_USE,))
+    loaded = replace(loaded, config=loaded.config.model_copy(update={"markets": (section,)}, deep=True))
+    paid = {"vCPUs": Decimal("0.32") * HOURS, "memory": Decimal("0.16") * HOURS}
+    shares = {"vCPUs": Decimal(1), "memory": Decimal("0.25")}
+    option = PurchaseOption.COMMITTED_USE
+    held = tuple(
+        BilledCommitment(
+            part, Provider.GCP, option, "1", "us-central1", "n2", "", None, paid[part], paid[part] * share,
+            used_parts={part: share},
+        )
+        for part, share in shares.items()
+    )  # fmt: skip
+    bore = {option: paid["vCPUs"] + paid["memory"] / 4}
+    usage = used("n2-highcpu-8", 6 * FLAT, covered={option: 2 * FLAT}, covered_cost=bore)
+    made = planned(bill(usage, commitments=held), loaded)
+    kind = only(made)
+    assert (round(kind.held_vcpus), round(kind.bought_vcpus)) == (16, 32)
+    [said] = [warning for warning in made.warnings if "is idle" in warning]
+    assert "25% of the memory and 100% of the vCPUs are used" in said
+    assert "buy less of the memory than the plan says" in said
+
+
 @pytest.mark.parametrize("is_in_bill", [True, False])
 def test_a_savings_plan_of_a_family_that_is_held_covers_its_systems_hour_by_hour(is_in_bill: bool) -> None:
     """What was bought for Linux by day and Windows by night was divided by its mean: $2,241 for $1,753 a month, and as

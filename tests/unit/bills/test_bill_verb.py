@@ -77,6 +77,14 @@ def test_a_picture_of_a_bill(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert "drawn to" in capsys.readouterr().err
 
 
+def test_a_key_of_bills_says_who_reads_these(capsys: pytest.CaptureFixture[str]) -> None:
+    """It listed thirty keys of traces."""
+    assert run(["workload", "validate", str(REPORT), "--set", "rate_EUR=1.08"]) == 64
+    told = " ".join(capsys.readouterr().err.split())
+    assert "rate_EUR is a key of bills" in told
+    assert "'hcloud workload show' and 'hcloud plan' read bills" in told
+
+
 def test_a_rate_and_a_wrong_key(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["workload", "show", str(REPORT), "--set", "rate_EUR=1.08"]) == 0
     assert run(["workload", "show", str(REPORT), "--set", "rate=1.08"]) == 64

@@ -230,6 +230,16 @@ def test_a_shared_core_counts_as_the_part_that_is_charged(tmp_path: Path) -> Non
     assert (used.kind.instance_type, used.hours.tolist()) == ("e2-small", [2.0])
 
 
+def test_a_custom_machine_of_the_first_series_is_named_with_it(tmp_path: Path) -> None:
+    """Its label has no series, and its vCPUs were counted as some of any size."""
+    rows = [machine_of_google("custom-4-8192", 4, of_google("Custom Instance Core running in Americas", "0.1327", 4.0))]
+    bill = read_bill(as_objects(rows, tmp_path / "google.jsonl"))
+    assert [(u.kind.family, u.kind.instance_type, u.hours.tolist()) for u in bill.usage] == [
+        ("n1", "n1-custom-4-8192", [1.0])
+    ]
+    assert not any("do not have" in said for said in bill.said)
+
+
 def test_committed_vcpus_and_memory_are_used_and_borne_apart(tmp_path: Path) -> None:
     """16 vCPUs and 64 GiB of N2 are committed; machines of 8 vCPUs use half of the ones, with 32 GiB and 32 GiB all of
     the other. A correction with a credit of its own is no use."""
@@ -250,6 +260,7 @@ def test_committed_vcpus_and_memory_are_used_and_borne_apart(tmp_path: Path) -> 
     figures = figures_of(read_bill(as_objects(rows, tmp_path / "google.jsonl")))
     (held,) = figures.commitments
     assert held.used == Decimal("0.16") + Decimal("0.16")
+    assert held.used_parts == {"vCPUs": Decimal("0.5"), "memory": 1}
     assert (figures.unused, figures.utilisation) == (Decimal("0.16"), round(Decimal("0.32") / Decimal("0.48"), 6))
     assert figures.usage.coverage == 1  # by hours of vCPUs what covers memory alone was none
     assert {u.kind.instance_type: u.cost for u in figures.bill.usage} == {

@@ -91,6 +91,7 @@ def use_of_google(texts: Texts) -> BillLine:
     per = units
     labels = details_in(texts["labels"])
     name, cores = labels.get(_SPEC, ""), labels.get(_CORES, "")
+    name = f"n1-{name}" if name.startswith("custom-") else name  # the first series' custom machines
     series = sku["series"].lower().replace(" ", "-")
     family = _NAMED.get(series, series)
     if name and cores.isdecimal() and int(cores) and CLOUDS[Provider.GCP].names.pattern.fullmatch(name):

@@ -22,16 +22,18 @@ def load_bundled(  # noqa: PLR0913 - one for each thing that is asked for
     families: Collection[str] | None = None,
     systems: Collection[str] | None = None,
     terms: Collection[tuple[PurchaseOption, int, Payment]] | None = None,
+    machines: Collection[str] | None = None,
 ) -> PriceBook:
     """The bundled prices, all of them or only those asked for.
 
     ``root`` is a directory laid out like ``pricing/``. A family is an EC2 family (``m6i``), a Google series (``n2``)
     or an Azure series (``Dsv5``); ``systems`` are operating systems (``linux``, ``windows``), ``terms`` what
-    is asked for beside on-demand. The tables are read and checked here, offers are made when they are looked up. Raises
-    InputError naming file, line and value of every cell that cannot be used.
+    is asked for beside on-demand, ``machines`` custom types of Google, which no table has. The tables are read and
+    checked here, offers are made when they are looked up. Raises InputError naming file, line and value of every cell
+    that cannot be used.
     """
     tables = PriceTables(root if root is not None else bundled("pricing"))
-    wanted = TableFilter(regions, families, systems, terms)
+    wanted = TableFilter(regions, families, systems, terms, machines)
     asked = [p for p in Provider if providers is None or p in providers]
     parts = [_read(p, tables, wanted) for p in asked]
     billing = _billing(tables, asked)

@@ -9,7 +9,7 @@ from functools import partial
 from typing import NamedTuple
 
 from hcloud.model.catalog import InstanceType, Offer, Origin, Provider, PurchaseOption, SustainedUse
-from hcloud.model.clouds.facts import SHARED_CORE
+from hcloud.model.clouds.facts import SHARED_CORE, custom_size
 from hcloud.readers.prices.shipped.offers import (
     Maker,
     OfferGroup,
@@ -44,6 +44,11 @@ _OPTIONS = {
 }
 
 
+_CUSTOM = Decimal("1.05")
+"""What a vCPU and a GiB of a custom machine cost beside those of the types of its series, on demand and committed to:
+Google Cloud, "VM instance pricing", custom machine types."""
+
+
 class _Series(NamedTuple):
     """A machine series: its types, which of them share a core, and its flexible commitments by years."""
 
@@ -61,7 +66,8 @@ class _Rate(NamedTuple):
     origin: Origin
 
     def price(self, shape: InstanceType) -> Decimal:
-        return self.per_vcpu * shape.vcpus + self.per_gib * shape.memory_gib
+        whole = self.per_vcpu * shape.vcpus + self.per_gib * shape.memory_gib
+        return whole if custom_size(shape.name) is None else whole * _CUSTOM
 
 
 class _Gcp(NamedTuple):
@@ -115,6 +121,10 @@ def _series(tables: PriceTables, wanted: TableFilter) -> dict[str, _Series]:
             found[name].types[machine] = replace(shape, category=SHARED_CORE) if shared else shape
             if shared:
                 found[name].shared_core.add(machine)
+    for machine in wanted.machines or ():
+        size = custom_size(machine)
+        if size is not None and size[0] in found:
+            found[size[0]].types[machine] = _shaped(patterns[size[0]], machine, *size[1:])
     return found
 
 

@@ -20,12 +20,14 @@ _ANY = "*"
 
 @dataclass(frozen=True, slots=True)
 class TableFilter:
-    """Which regions, families, operating systems and terms beside on-demand are asked for; None means all of them."""
+    """Which regions, families, operating systems and terms beside on-demand are asked for; None means all of them.
+    ``machines`` are types that no table lists, but that are priced by their name (custom ones of Google)."""
 
     regions: Collection[str] | None = None
     families: Collection[str] | None = None
     systems: Collection[str] | None = None
     terms: Collection[tuple[PurchaseOption, int, Payment]] | None = None
+    machines: Collection[str] | None = None
 
     def region(self, name: str) -> bool:
         return self.regions is None or name in self.regions

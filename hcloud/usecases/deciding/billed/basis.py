@@ -205,12 +205,13 @@ def _within(section: MarketSection, kind: MachineKind) -> bool:
 def _book_of(bill: Bill, loaded: Loaded, now: datetime) -> PriceBook:
     """The prices of every place and system in a bill, and of what floats and is owned."""
     places: dict[tuple[Provider, str, str], set[str]] = {}
+    machines = tuple(sorted({used.kind.instance_type for used in bill.usage} - {""}))
     for used in bill.usage:
         kind = used.kind
         for os in {kind.os, kind.os if CLOUDS[kind.provider].covers_licence else "linux"}:
             places.setdefault((kind.provider, os, kind.tenancy), set()).add(kind.region)
     markets = tuple(
-        MarketSection(provider=provider, regions=tuple(sorted(regions)), os=os, tenancy=tenancy)
+        MarketSection(provider=provider, regions=tuple(sorted(regions)), families=machines, os=os, tenancy=tenancy)
         for (provider, os, tenancy), regions in sorted(places.items())
     )
     if not markets:

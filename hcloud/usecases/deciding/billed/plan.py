@@ -17,7 +17,7 @@ from hcloud.model.bill import Bill, LineKind
 from hcloud.model.catalog import OfferKey, PurchaseOption
 from hcloud.model.plans.bill_plan import BillPlan, KindPlan
 from hcloud.planning.billed.beside import beside_kind
-from hcloud.planning.billed.cautions import by_hand, of_prices, old, told_apart, uncommitted
+from hcloud.planning.billed.cautions import by_hand, idle_parts, of_prices, old, told_apart, uncommitted
 from hcloud.planning.billed.kinds import KindUse, MachineKind
 from hcloud.planning.billed.longer import LongTerms, longer_term
 from hcloud.planning.billed.worst import more_at_worst
@@ -324,6 +324,7 @@ def _warnings(basis: BillBasis, plans: Sequence[KindPlan], now: datetime) -> Ite
         yield f"{name} is held and not counted: {why}: check what else it covers before you buy"
     yield from of_prices(plans)
     yield from by_hand(plans)
+    yield from idle_parts(basis.bill, plans)
     differs = Decimal(str(rule.differs))
     yield from told_apart(plans, differs, {use.kind.name: _at_book(basis, use, bare=True) for use in basis.kinds})
     yield from uncommitted(plans, differs, dict(_sustained(basis)))
