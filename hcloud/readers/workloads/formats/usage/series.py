@@ -37,6 +37,7 @@ EXAMPLE_CORES = "4"
 """In the commands that are shown where it is not said."""
 _MONOTONE, _RESETS = 48, 0.01
 """Ours: of so many steps of a use of CPUs some fall; a counter falls when its machine begins anew."""
+_FEW = 16  # ours: percent of machines come to more at some time, vCPUs in use of one to less
 _COUNTS = re.compile(r"request|volume|(?<!ac)(?<!dis)count(?!e?r)")
 _NO_CPUS = re.compile(r"memory|disk|network|bytes|latency|iops")
 _NAMED, _UNKNOWN = "from the file's name", "nothing else known"
@@ -169,18 +170,27 @@ def _rules(source: TraceFile, meaning: Meaning, most: float, options: WorkloadOp
     """What turns values into vCPUs; InputError where the file's name says percent and the largest is hardly one."""
     value, why = meaning.value, meaning.why
     is_other = why == _UNKNOWN and (options.series_cores is not None or _NO_CPUS.search(source.path.name.lower()))
-    if is_other or (meaning.is_doubtful and not 1 < most <= HIGHEST["percent"]):
-        likely = "fraction" if most <= 1 else "percent" if most <= HIGHEST["percent"] else "cores"
+    likely = likely_value(most, options)
+    if is_other or (meaning.is_doubtful and likely != "percent"):
         told = (
             "its name alone says that its values are percent" if meaning.is_doubtful else "nothing says what they are"
         )
-        other = "" if likely == "cores" else " (else say series_value=cores)"
+        apart = "percent" if likely == "cores" else "cores"
+        other = "" if most > HIGHEST[apart] else f" (else say series_value={apart})"
         raise InputError(
             f"{source.name}: the largest of its values is {most:g}, and {told}",
             hint=advice(source, {"series_value": likely}, f"they are {PARTS.get(likely, 'vCPUs in use')}{other}"),
         )
     rules = [] if meaning.column in HIGHEST else [Modelled("cores", f"the value is {value} ({why})", "series_value")]
     return rules + in_vcpus_by(source, value, why, options)
+
+
+def likely_value(most: float, options: WorkloadOptions) -> str:
+    """What values of which nobody says what they are look like by the largest: a part where machines have a size."""
+    if most <= 1:
+        return "fraction"
+    are_parts = most > _FEW or options.series_cores is not None
+    return "percent" if are_parts and most <= HIGHEST["percent"] else "cores"
 
 
 def in_vcpus_by(source: TraceFile, value: str, why: str, options: WorkloadOptions) -> list[Modelled]:
