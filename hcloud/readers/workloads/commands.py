@@ -37,7 +37,7 @@ _BARE_MEMORY = frozenset(
 _FLAGS = ("columns", "decimal")
 _NODES = re.compile(r"((num|n|req|alloc|number_of)_?)?(nodes|hosts|instances|replicas)|node_(count|num)|num_node")
 _OF_A_NODE = re.compile(r"ppn|(cores|cpus|vcpus|ncpus|procs)_(per|a)_(node|host|instance|replica)")
-_HOURS = re.compile(r"(cpu_)?v?(core|cpu)_?(hours|hrs)")
+_HOURS = re.compile(r"(cpu_)?v?(core|cpu)_?(hours|hrs)|(total_)?(v?core|vcpu|slot)_?(seconds|secs|ms|milliseconds)")
 
 
 def with_options(source: TraceFile, options: WorkloadOptions) -> TraceFile:
@@ -255,7 +255,9 @@ def _assumed(
         yield (
             "durations are in s (else say ms)" if unit == "s" else f"durations are in {unit}, by its times (else say s)"
         )
-    cores = found.get("cores", "")
+    cores, end = found.get("cores", ""), found.get("end", "")
+    if spelt(end) == "updated_at":
+        yield f"jobs ended at {end}"
     if "vcpus_per_core" in units:
         yield f"{cores} is in per cent of a vCPU, as Alibaba has it"
     if "cores_unit" not in units and re.search("^cpu$|slots|threads", plain(cores)):

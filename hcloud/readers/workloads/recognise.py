@@ -107,7 +107,7 @@ def _table(source: TraceFile, first: str, header: Header | None) -> str | None:
     if is_sacct(names):
         return "slurm"
     for name, known in reversed(FORMATS.items()):
-        if any(needed <= names for needed in known.headers) and (name != "series" or _is_series(names)):
+        if any(needed <= names for needed in known.headers) and (name != "series" or _is_series(source, names)):
             return name
     if header is not None and is_machines(header.names) and not _is_rather_jobs(source, header.names):
         return "machines"
@@ -133,12 +133,13 @@ def _in_percent(source: TraceFile, header: Header | None) -> bool:
     return header is not None and b"%" in b"".join(source.head.split(b"\n")[1 + header.skip : 2 + header.skip])
 
 
-def _is_series(names: set[str]) -> bool:
-    """Whether a table with timestamps is one series: with a column of values, none that names machines, and no memory
-    in a unit that its name says, which a table of machines may have."""
+def _is_series(source: TraceFile, names: set[str]) -> bool:
+    """Whether a table with timestamps is one series: with a column of values, none that names machines, no memory in a
+    unit that its name says, which a table of machines may have, and no durations of what each row names."""
     found = meant(names, SERIES)
     is_own = found.get("memory", "memory") == "memory" or not is_machines([*names])
-    return any(value in names for value in VALUES) and "name" not in found and is_own
+    of_jobs = "duration" in names and {"id", "duration"} <= columns_of_jobs(source, header_names(source).names).keys()
+    return any(value in names for value in VALUES) and "name" not in found and is_own and not of_jobs
 
 
 def _parquet(source: TraceFile) -> str:

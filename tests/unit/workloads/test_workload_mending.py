@@ -141,6 +141,30 @@ def test_hours_of_vcpus_are_vcpus_over_the_time_that_each_job_ran(text: str, tmp
 @pytest.mark.parametrize(
     "text",
     [
+        "job_id,creation_time,start_time,end_time,total_slot_ms\na,0,5,3605,36000000\nb,9,9,9,0\n",
+        "job_id,creation_time,start_time,end_time,total_slot_ms\na,0,5,3605,36000000\nb,9,9,19,100000\n",
+        '[{"id": "a", "startedTime": 1793520000000, "elapsedTime": 60000, "vcoreSeconds": 600}]',
+        "id,timestamp,duration,cores\na,1793520000000,90000,10\nb,1793520060000,250000,10\n",
+    ],
+)
+def test_what_other_systems_say_of_the_size_of_jobs_is_read_by_the_command_of_the_refusal(
+    text: str, tmp_path: Path
+) -> None:
+    """Each query of BigQuery took one vCPU, and jobs with an id and a duration were demand at their moments."""
+    path = tmp_path / "jobs.csv"
+    path.write_text(text)
+    with pytest.raises(InputError) as caught:
+        read_workload(path)
+    assert isinstance(caught.value.hint, Advice)
+    found = read_workload(path, options=caught.value.hint.on(WorkloadOptions()))
+    assert isinstance(found, Jobs)
+    assert set(found.cores.tolist()) == {10}
+    assert found.duration.max() in (60, 250, 3600)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
         'submitted,seconds,name,nodes,ppn\n0,5,"a, b",2,8\n',
         "submitted,seconds,nodes,ppn\n0,5,2:ppn=8,8\n",
     ],
@@ -178,6 +202,44 @@ def test_use_whose_columns_single_blanks_separate_and_text_of_sar_are_known(tmp_
     found = read_workload(tmp_path / "use.csv")
     assert isinstance(found, Demand)
     assert (found.cores.tolist(), found.memory.tolist()) == ([0.25] * 2, [0.125] * 2)
+
+
+_TOP = "NAME   CPU(cores)   CPU%   MEMORY(bytes)   MEMORY%\nnode-1 250m  12%  128Mi  3%\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"Tue Sep  1 10:00:00 UTC 2026\n{_TOP}Tue Sep  1 10:01:00 UTC 2026\n{_TOP}",
+        f"2026-09-01T10:00:00Z\n{_TOP}2026-09-01T10:01:00Z\n{_TOP}",
+        "2026-09-01T10:00:00Z web a-1 250m 128Mi\n2026-09-01T10:01:00Z web a-1 250m 128Mi\n",
+    ],
+)
+def test_kubectl_top_in_a_loop_is_made_a_table(text: str, tmp_path: Path) -> None:
+    """It needed a header line, whatever stood in its lines."""
+    path = tmp_path / "FILE"
+    path.write_text(text)
+    subprocess.run(["bash", "-c", hint_of(path)], cwd=tmp_path, check=True)
+    found = read_workload(tmp_path / "use.csv")
+    assert isinstance(found, Demand)
+    assert (found.start, found.cores.tolist(), found.memory.tolist()) == (1788256800, [0.25] * 2, [0.125] * 2)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "submit,duration,cores,memory\n0,5,1,512Mi\n1,5,1,536870912\n2,5,1,524288Ki\n3,5,1,0.5Gi\n",
+        "time,pod,cpu,mem\n0,a,300m,512Mi\n60,a,300m,524288Ki\n",
+    ],
+)
+def test_memory_of_cells_with_units_is_read_by_the_command(text: str, tmp_path: Path) -> None:
+    """Lines with bytes were to be left out, and the memory of pods was."""
+    path = tmp_path / "more.csv"
+    path.write_text(text)
+    with pytest.raises(InputError) as caught:
+        read_workload(path)
+    assert isinstance(caught.value.hint, Advice)
+    assert set(read_workload(path, options=caught.value.hint.on(WorkloadOptions())).memory.tolist()) == {0.5}
 
 
 def test_use_that_dstat_writes_below_its_titles_is_made_a_table(tmp_path: Path) -> None:
