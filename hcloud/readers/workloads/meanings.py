@@ -133,7 +133,7 @@ _PER_NODE = re.compile(
     r"|^((num_|n_?)?(instances|machines|replicas|tasks|copies)|(instance_|task_)?count|array_size|quantity|qty|inst_num)$"
 )
 _SIZES = re.compile(
-    rf"{_PER_NODE.pattern}|^ppn$|(^|_)n?(v?cpus?|v?cores?|procs|slots?|workers)"
+    rf"{_PER_NODE.pattern}|^ppn$|executors|(^|_)n?(v?cpus?|v?cores?|procs|slots?|workers)"
     r"($|_(count|limit|milli|ms|seconds|time|hours))"
 )
 _MEMORY = re.compile(r"(^|_)(mem|memory|ram|rss|vmem|maxrss)(_|$)")

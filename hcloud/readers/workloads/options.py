@@ -17,7 +17,7 @@ from hcloud.errors import UsageError
 from hcloud.units import parse_decimal
 
 ExtraColumns = Literal["refuse", "ignore"]
-SeriesValue = Literal["auto", "cores", "percent", "fraction", "requests"]
+SeriesValue = Literal["auto", "cores", "percent", "fraction", "requests", "vcpu-hours"]
 _SOME = r"[0-9]{1,6}(\.[0-9]{1,6})?"
 _OF_MEMORY = re.compile(rf"|over-{_SOME}|up-to-{_SOME}|over-{_SOME}-up-to-{_SOME}")
 _GPU_ROWS = re.compile(r"leave-out|demand|only|[0-9]{1,6}-[0-9]{1,6}")
@@ -58,7 +58,8 @@ class WorkloadOptions:
         GiB, seconds and vCPUs; ``cpu-units`` are those of ECS, 1,024 to a vCPU, ``vcpu-hours`` (``-seconds``,
         ``-ms``) how long a job ran times its vCPUs, and ``hh:mm`` and ``mm:ss`` say what durations of two numbers are.
     Series (``timestamp,value`` files, cluster utilisation, requests)
-        ``series_value`` says what a value is; ``auto`` takes it from the column's name, then the file's name.
+        ``series_value`` says what a value is; ``auto`` takes it from the column's name, then the file's name; of
+        ``vcpu-hours`` there are so many in a step.
         ``series_cores`` (one machine: asked for where it is needed) and ``cluster_cores`` (a whole cluster) are the
         vCPUs that 100 %, or a fraction of 1, stands for.
         ``requests_per_core_second`` turns requests into vCPUs. ``step_seconds`` is the step of a series without

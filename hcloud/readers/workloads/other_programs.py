@@ -125,6 +125,7 @@ OTHER_TEXT: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
         (r"# hostname,", "sadf -d -- -u (machines), once it has user, nice and system alone", _SADF),
         (r'"?(pcp-)?[Dd]stat\b', "dstat -Tc --output (machines), once it has the use alone", _DSTAT),
         (r"Linux \S+ \(", "sar's text; sadf (machines) writes a table of the same", f"sadf -d -- -u > FILE; {_SADF}"),
+        (r"top - \d", "top's text, without dates; sadf (machines) has them", f"sadf -d -- -u > FILE; {_SADF}"),
         (r"procs -", "vmstat's text, without times; sadf (machines) has them", f"sadf -d -- -u > FILE; {_SADF}"),
         (r"(NAMESPACE|NAME)\s.*\sDURATION", "argo's table, without requests; as JSON (pods) it is read", _ARGO),
         (r"- metadata:", "argo's YAML; as JSON (pods) it is read", _ARGO),

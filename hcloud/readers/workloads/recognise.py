@@ -27,6 +27,7 @@ from hcloud.readers.workloads.meanings import (
     meant,
     memory_in_use,
     plain,
+    spelt,
 )
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.other_programs import OTHER_JSON, OTHER_TEXT
@@ -187,18 +188,29 @@ def unknown_table(source: TraceFile, names: Sequence[str]) -> InputError:
         return _refusal(source, *_untold(names, jobs, series))
     if not {"submit", "timestamp"} & {*jobs, *series} and (titles := _titles_above(source, names[0])) is not None:
         return titles
+    return _refusal(source, *_by_cells(source, names, series, value))
+
+
+def _by_cells(
+    source: TraceFile, names: Sequence[str], series: Mapping[str, str], value: str | None
+) -> tuple[str, str, str]:
+    """Of a table whose times are called as none: what it is nearest to, which column is missing, and what its cells
+    say."""
+    if value in (None, "cores") and (begun := _begin_and_end(source, names)):
+        return _JOBS, "submit", jobs_advice(source, begun, names, likely_units(source, begun, names))
     if value is not None:
         given = as_option({mine: series[mine] for mine in ("name", value, "memory") if mine in series}, whole=True)
         told = f"say which holds the times: --columns timestamp=NAME,{given}; its columns: {some_of(names, _NAMES)}"
         times = [name for name in times_among(source, names) if name not in series.values()]
         if len(times) == 1:
             told = advice(source, {"columns": f"timestamp={times[0]},{given}"})
-        return _refusal(source, _SERIES, "timestamp", told)
+        return _SERIES, "timestamp", told
     if _is_wide(source, names):
-        nearest, missing, told = _SERIES, "timestamp", advice(source, {"columns": f"timestamp={names[0]}"})
-    else:
-        nearest, missing, told = _JOBS, "submit", _either(names)
-    return _refusal(source, nearest, missing, told)
+        return _SERIES, "timestamp", advice(source, {"columns": f"timestamp={names[0]}"})
+    if used := _use_by_cells(source, names):
+        told = advice(source, {"columns": as_option(used)}, f"{used['name']} is the machine of each row")
+        return _SERIES, "timestamp", told
+    return _JOBS, "submit", _either(names)
 
 
 def _either(names: Sequence[str]) -> str:
@@ -208,6 +220,32 @@ def _either(names: Sequence[str]) -> str:
         " it has them, of use over time --columns timestamp=NAME,value=NAME, with name=NAME of machines; its columns: "
         f"{some_of(names, _NAMES)}"
     )
+
+
+_BEGIN = re.compile(r"(^|_)(submi\w*|queue\w*|creat\w*|start\w*|beg[iu]n\w*)(_|$)")
+_END = re.compile(r"(^|_)(end\w*|finish\w*|complet\w*|stop\w*)(_|$)")
+
+
+def _begin_and_end(source: TraceFile, names: Sequence[str]) -> dict[str, str]:
+    """The columns of jobs of which one time alone is by its name when they began and one when they ended."""
+    times = times_among(source, names)
+    begins, ends = ([name for name in times if of.search(spelt(name))] for of in (_BEGIN, _END))
+    if len(begins) != 1 or len(ends) != 1 or begins == ends:
+        return {}
+    rest = job_columns([name for name in names if name not in times])
+    rest.pop("id", None)  # whose cells nobody looked at
+    return {"submit": begins[0], **({} if "duration" in rest else {"end": ends[0]}), **rest}
+
+
+def _use_by_cells(source: TraceFile, names: Sequence[str]) -> dict[str, str]:
+    """The columns of use over time where one of three has times, one text and one numbers."""
+    rows = [row for row in first_rows(source) if len(row) == len(names)]
+    used = [at for at in range(len(names)) if all(_A_USE.fullmatch(row[at]) for row in rows)]
+    times = [names.index(name) for name in times_among(source, names)]
+    rest = {*range(len(names))} - {*used, *times}
+    if len(names) != 3 or len(used) != 1 or len(times) != 1 or len(rest) != 1:
+        return {}
+    return {"timestamp": names[times[0]], "name": names[rest.pop()], "value": names[used[0]]}
 
 
 def _is_wide(source: TraceFile, names: Sequence[str]) -> bool:

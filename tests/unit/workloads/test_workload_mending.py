@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -145,6 +146,9 @@ def test_hours_of_vcpus_are_vcpus_over_the_time_that_each_job_ran(text: str, tmp
         "job_id,creation_time,start_time,end_time,total_slot_ms\na,0,5,3605,36000000\nb,9,9,19,100000\n",
         '[{"id": "a", "startedTime": 1793520000000, "elapsedTime": 60000, "vcoreSeconds": 600}]',
         "id,timestamp,duration,cores\na,1793520000000,90000,10\nb,1793520060000,250000,10\n",
+        "key,period_start_time,period_end_time,vcpus\n7,2026-09-01T00:00:00Z,2026-09-01T01:00:00Z,10\n",
+        "key,period_start_time,period_end_time,vcpus,run_duration_seconds\n"
+        "7,2026-09-01T00:00:00Z,2026-09-01T01:00:00Z,10,60\n",
     ],
 )
 def test_what_other_systems_say_of_the_size_of_jobs_is_read_by_the_command_of_the_refusal(
@@ -202,6 +206,38 @@ def test_use_whose_columns_single_blanks_separate_and_text_of_sar_are_known(tmp_
     found = read_workload(tmp_path / "use.csv")
     assert isinstance(found, Demand)
     assert (found.cores.tolist(), found.memory.tolist()) == ([0.25] * 2, [0.125] * 2)
+
+
+def test_rows_that_are_there_twice_and_sizes_of_executors_are_asked_about(tmp_path: Path) -> None:
+    """Such jobs counted twice without a word, and those of 10 times 4 vCPUs as one."""
+    path = tmp_path / "jobs.csv"
+    path.write_text("job_id,start_time,end_time,vcpus\na,0,60,4\na,0,60,4\n")
+    assert "if rows that are there twice are jobs of their own (else leave them out: awk" in hint_of(path)
+    path.write_text("job_id,start_time,end_time,vcpus\na,0,60,4\na,60,90,4\n")
+    assert hint_of(path).startswith("read it with: ")
+    path.write_text("app,startTime,endTime,executorCores,numExecutors\na,0,60,4,10\n")
+    assert "of num_executors times executor_cores: awk " in hint_of(path)
+
+
+@pytest.mark.parametrize(
+    ("header", "rows", "expected"),
+    [
+        ("date,team,cpu_hours", "2026-09-01,a,48\n2026-09-02,a,24\n", [2, 1]),
+        ("Horodatage,Serveur,Utilisation CPU (%)", "2026-09-01 10:00,a,50\n2026-09-01 10:05,a,25\n", [2, 1]),
+    ],
+)
+def test_use_is_read_by_what_its_cells_and_its_unit_say(
+    header: str, rows: str, expected: list[float], tmp_path: Path
+) -> None:
+    """Hours of vCPUs a day were so many vCPUs at once, 24 times what there was; and French names needed four flags."""
+    path = tmp_path / "more.csv"
+    path.write_text(f"{header}\n{rows}")
+    with pytest.raises(InputError) as caught:
+        read_workload(path)
+    assert isinstance(caught.value.hint, Advice)
+    found = read_workload(path, options=replace(caught.value.hint.on(WorkloadOptions()), series_cores=4))
+    assert isinstance(found, Demand)
+    assert found.cores.tolist() == expected
 
 
 _TOP = "NAME   CPU(cores)   CPU%   MEMORY(bytes)   MEMORY%\nnode-1 250m  12%  128Mi  3%\n"

@@ -47,6 +47,7 @@ _BOUNDS_OF_CPUS = re.compile(r"(.*_)?(available|free|nodes)")
 """What CPUs there are, not how many are in use."""
 _PERCENT = re.compile(r"%|\bper ?cent(age)?\b", re.IGNORECASE)
 _CORES = re.compile(r"\bv?(cpus|cores)\b", re.IGNORECASE)
+_HOURS = re.compile(r"(.*_)?v?(cpu|core)_?(hours|hrs)")
 _WHOLE = {"percent": "100", "fraction": "1"}
 _PARTS = {"m": 1e3, "milli": 1e3, "micro": 1e6, "nano": 1e9}
 _IN_PARTS = re.compile(
@@ -301,6 +302,8 @@ def _unit(name: str) -> str:
     """The unit that a column's name says."""
     if _PERCENT.search(_words(name)):
         return "percent"
+    if _HOURS.fullmatch(plain(name)):
+        return "vcpu-hours"
     return "cores" if _IN_PARTS.fullmatch(plain(name)) or _CORES.search(_words(name)) else ""
 
 

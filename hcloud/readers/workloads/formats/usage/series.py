@@ -17,6 +17,7 @@ from hcloud.readers.workloads.findings import Findings
 from hcloud.readers.workloads.formats.jobs.jobs_table import times_read
 from hcloud.readers.workloads.formats.jobs.stated_units import OF_CELLS, OF_G
 from hcloud.readers.workloads.options import WorkloadOptions
+from hcloud.readers.workloads.quantities import SECONDS
 from hcloud.readers.workloads.source import TraceFile
 from hcloud.readers.workloads.tables.columns import Column
 from hcloud.readers.workloads.tables.delimited import Progress, dated, header_layout, read_table
@@ -29,7 +30,13 @@ if TYPE_CHECKING:
     from hcloud.model.workload import Floats
 
 FORMAT = "series"
-HIGHEST = {"cores": limits.CORES, "percent": 100.0, "fraction": 1.0, "requests": limits.REQUESTS}
+HIGHEST = {
+    "cores": limits.CORES,
+    "percent": 100.0,
+    "fraction": 1.0,
+    "requests": limits.REQUESTS,
+    "vcpu-hours": limits.CORES * 1e4,
+}
 OF_A_COUNTER = "of a counter, as node_cpu_seconds_total, export the rate: rate(METRIC[5m])"
 PARTS = {"percent": "percent", "fraction": "a fraction"}
 """Values that are a part of a machine, and how that is told."""
@@ -151,10 +158,12 @@ def demand(
 
 
 def in_cores(means: Floats, value: str, step: int, options: WorkloadOptions) -> Floats:
-    """Values as vCPUs: a part of a machine, or requests within a step at so many a core-second."""
+    """Values as vCPUs: a part of a machine, or vCPU-hours or requests within a step, these at so many a core-second."""
     if value in PARTS:
         assert options.series_cores is not None, "asked for with the meaning"
         return means / HIGHEST[value] * options.series_cores
+    if value == "vcpu-hours":
+        return means / step * SECONDS["h"]
     if value == "requests":
         return means / step / options.requests_per_core_second
     return means
