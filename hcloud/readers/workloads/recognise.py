@@ -33,7 +33,7 @@ from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.other_programs import OTHER_JSON, OTHER_TEXT
 from hcloud.readers.workloads.source import ZIP, TraceFile
 from hcloud.readers.workloads.tables.blanks import apart_by_blanks
-from hcloud.readers.workloads.tables.day_and_time import refuse_days_apart
+from hcloud.readers.workloads.tables.day_and_time import hours_written, refuse_days_apart
 from hcloud.readers.workloads.tables.guessing import columns_of_jobs, is_of_machines, likely_units, times_among
 from hcloud.readers.workloads.tables.header import LOOK, Header, first_rows, header_names, separator
 from hcloud.readers.workloads.tables.parquet_text import parquet_as_text
@@ -198,6 +198,8 @@ def _by_cells(
     say."""
     if value in (None, "cores") and (begun := _begin_and_end(source, names)):
         return _JOBS, "submit", jobs_advice(source, begun, names, likely_units(source, begun, names))
+    if hours := hours_written(source, names, first_rows(source), header_names(source).delimiter):
+        return (_SERIES, "timestamp", hours) if value is not None else (_JOBS, "submit", hours)
     if value is not None:
         given = as_option({mine: series[mine] for mine in ("name", value, "memory") if mine in series}, whole=True)
         told = f"say which holds the times: --columns timestamp=NAME,{given}; its columns: {some_of(names, _NAMES)}"

@@ -12,6 +12,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from hcloud.errors import InputError
@@ -238,6 +239,26 @@ def test_use_is_read_by_what_its_cells_and_its_unit_say(
     found = read_workload(path, options=replace(caught.value.hint.on(WorkloadOptions()), series_cores=4))
     assert isinstance(found, Demand)
     assert found.cores.tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "begins"),
+    [
+        ("hour,cores\n22,1\n23,1\n0,1\n1,1\n", [79200, 82800, 86400, 90000]),
+        ("hour,cores\r\n0,1\r\n0.5,1\r\n1,1\r\n", [0, 1800, 3600]),
+        ("job,submit_hour,duration_s,cores\na,0,60,1\nb,1.5,60,1\n", [0, 5400]),
+    ],
+)
+def test_hours_are_written_as_seconds(text: str, begins: list[int], tmp_path: Path) -> None:
+    """The hint was to name them as times, which are seconds: of a day were 23 seconds."""
+    path = tmp_path / "hours.csv"
+    path.write_text(text)
+    command = hint_of(path).partition(": ")[2].replace(str(path), "hours.csv")
+    subprocess.run(["bash", "-c", command], cwd=tmp_path, check=True)
+    columns = "id=job,duration=duration_s" if "job" in text else ""
+    found = read_workload(tmp_path / "mended.csv", options=WorkloadOptions(columns=columns))
+    times = found.submit if isinstance(found, Jobs) else found.start + found.step_seconds * np.arange(len(found))
+    assert times.tolist() == begins
 
 
 _TOP = "NAME   CPU(cores)   CPU%   MEMORY(bytes)   MEMORY%\nnode-1 250m  12%  128Mi  3%\n"
