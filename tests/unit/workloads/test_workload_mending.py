@@ -210,12 +210,14 @@ def test_use_whose_columns_single_blanks_separate_and_text_of_sar_are_known(tmp_
 
 
 def test_rows_that_are_there_twice_and_sizes_of_executors_are_asked_about(tmp_path: Path) -> None:
-    """Such jobs counted twice without a word, and those of 10 times 4 vCPUs as one."""
+    """Such jobs counted twice without a word, those of 10 times 4 vCPUs as one, and of five minutes as five days."""
     path = tmp_path / "jobs.csv"
     path.write_text("job_id,start_time,end_time,vcpus\na,0,60,4\na,0,60,4\n")
     assert "if rows that are there twice are jobs of their own (else leave them out: awk" in hint_of(path)
     path.write_text("job_id,start_time,end_time,vcpus\na,0,60,4\na,60,90,4\n")
     assert hint_of(path).startswith("read it with: ")
+    path.write_text("job_id,submitted_at,duration,cpus\na,0,250000,4\nb,1,450000,4\n")
+    assert hint_of(path).startswith("if durations are in s (else say ms), read it with: ")
     path.write_text("app,startTime,endTime,executorCores,numExecutors\na,0,60,4,10\n")
     assert "of num_executors times executor_cores: awk " in hint_of(path)
 
