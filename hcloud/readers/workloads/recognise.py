@@ -198,12 +198,13 @@ def _by_cells(
     say."""
     if value in (None, "cores") and (begun := _begin_and_end(source, names)):
         return _JOBS, "submit", jobs_advice(source, begun, names, likely_units(source, begun, names))
-    if hours := hours_written(source, names, first_rows(source), header_names(source).delimiter):
+    every = times_among(source, names)
+    if not every and (hours := hours_written(source, names, first_rows(source), header_names(source).delimiter)):
         return (_SERIES, "timestamp", hours) if value is not None else (_JOBS, "submit", hours)
     if value is not None:
         given = as_option({mine: series[mine] for mine in ("name", value, "memory") if mine in series}, whole=True)
         told = f"say which holds the times: --columns timestamp=NAME,{given}; its columns: {some_of(names, _NAMES)}"
-        times = [name for name in times_among(source, names) if name not in series.values()]
+        times = [name for name in every if name not in series.values()]
         if len(times) == 1:
             told = advice(source, {"columns": f"timestamp={times[0]},{given}"})
         return _SERIES, "timestamp", told
