@@ -13,8 +13,10 @@ from pathlib import Path
 from hcloud.errors import HcloudError, Problem
 from hcloud.readers.typed import typed_command
 from hcloud.readers.workloads.meanings import (
+    JOBS,
     as_option,
     called_columns,
+    meant,
     memory_apart,
     others,
     plain,
@@ -35,9 +37,13 @@ _BARE_MEMORY = frozenset(
     "mem ram resource_list_mem mem_req mem_request req_mem memory_request request_memory max_rss maxrss".split()  # noqa: SIM905
 )
 _FLAGS = ("columns", "decimal")
-_NODES = re.compile(r"((num|n|req|alloc|number_of)_?)?(nodes|hosts|instances|replicas)|node_(count|num)|num_node")
-_OF_A_NODE = re.compile(r"ppn|(cores|cpus|vcpus|ncpus|procs)_(per|a)_(node|host|instance|replica)")
-_HOURS = re.compile(r"(cpu_)?v?(core|cpu)_?(hours|hrs)")
+_NODES = re.compile(
+    r"((num|n|req|alloc|number_of)_?)?(nodes|hosts|instances|replicas|executors)|node_(count|num)|num_node"
+)
+_OF_A_NODE = re.compile(
+    r"ppn|executor_(cores|cpus)|(cores|cpus|vcpus|ncpus|procs)_(per|a)_(node|host|instance|replica)"
+)
+_HOURS = re.compile(r"(cpu_)?v?(core|cpu)_?(hours|hrs)|(total_)?(v?core|vcpu|slot)_?(seconds|secs|ms|milliseconds)")
 
 
 def with_options(source: TraceFile, options: WorkloadOptions) -> TraceFile:
@@ -255,7 +261,9 @@ def _assumed(
         yield (
             "durations are in s (else say ms)" if unit == "s" else f"durations are in {unit}, by its times (else say s)"
         )
-    cores = found.get("cores", "")
+    cores, end = found.get("cores", ""), found.get("end", "")
+    if spelt(end) == "updated_at":
+        yield f"jobs ended at {end}"
     if "vcpus_per_core" in units:
         yield f"{cores} is in per cent of a vCPU, as Alibaba has it"
     if "cores_unit" not in units and re.search("^cpu$|slots|threads", plain(cores)):
@@ -263,8 +271,16 @@ def _assumed(
     yield from _sizes_left(source, found, names)
     yield from _never_ran(units)
     yield from memory_left(found, names)
+    if "id" not in found and meant(names, JOBS).get("id") and _are_twice(source):
+        yield "rows that are there twice are jobs of their own (else leave them out: awk '!seen[$0]++')"
     for mine, more in others(found, names).items():
         yield f"{mine} is {found[mine]} (else say {', '.join(more)})"
+
+
+def _are_twice(source: TraceFile) -> bool:
+    """Whether some of the first lines are alike."""
+    lines = source.head.splitlines()
+    return len({*lines}) < len(lines)
 
 
 def _sizes_left(source: TraceFile, found: Mapping[str, str], names: Sequence[str]) -> Iterator[str]:

@@ -10,29 +10,28 @@ from hcloud.readers.workloads.findings import shown
 
 _OF_JOBS = {
     "id": "id job job_id jobid jobidraw task task_id taskid name jobname job_name run_id pod pod_name uuid "
-    "submission_id auftrag instance_id",
-    "submit": "submit submit_time submitted submitted_at submitted_on submit_at submission submission_time time_submit "
-    "arrival arrival_time arrived queued queued_at queued_when queued_dttm enqueued enqueued_at enqueue_time qtime "
-    "created created_at created_on create_time creation_time creation_timestamp creation_date time_created "
-    "date_created submit_date submission_date request request_time requested_at received_at qdate eingereicht "
-    "eingereicht_am",
-    "start": "start start_date start_time time_start started started_at start_at begin begin_time began began_at "
-    "started_on stime launch launched launched_at launch_time launch_date execution_start run_start job_start "
-    "job_start_date beginn gestartet gestartet_am startzeit",
-    "end": "end end_date end_time time_end ended ended_at ended_on end_at finish finish_time finish_date finished "
-    "finished_at finished_on completed completed_at completed_on completion_time completion_date stop stop_time "
-    "stopped stopped_at terminated terminated_at termination_time termination_date deleted deleted_at deletion_time "
-    "delete_time execution_end run_end job_end ende beendet beendet_am endzeit "
-    "complete",
-    "cores": "cores core cpus cpu vcpus vcpu ncpus num_cpus num_cpu cpu_num "
-    "num_cores n_cpus n_cores ncores cpu_count cpu_cores num_vcpus n_vcpus nvcpus vcpu_count threads num_threads "
-    "processors procs num_processors num_procs nprocs slots required_slots alloc_cpus req_cpus request_cpus "
-    "requested_cpus requested_cpu requested_cores allocated_cpus cpu_request cpu_requests entrypoint_num_cpus "
-    "resource_list_ncpus plan_cpu millicores millicpu kerne nreq_slot nalloc_slot",
+    "submission_id auftrag instance_id database_id",
+    "submit": "submit submit_time submitted submitted_at submitted_on submitted_time submit_at submission "
+    "submission_time time_submit arrival arrival_time arrived queued queued_at queued_when queued_dttm enqueued "
+    "enqueued_at enqueue_time qtime created created_at created_on created_time create_time creation_time "
+    "creation_timestamp creation_date time_created date_created submit_date submission_date request request_time "
+    "requested_at received_at qdate eingereicht eingereicht_am",
+    "start": "start start_date start_time time_start started started_at started_time run_started_at start_at begin "
+    "begin_time began began_at started_on stime launch launched launched_at launch_time launch_date execution_start "
+    "run_start job_start job_start_date beginn gestartet gestartet_am startzeit",
+    "end": "end end_date end_time time_end ended ended_at ended_on ended_time end_at finish finish_time finish_date "
+    "finished finished_at finished_on finished_time completed completed_at completed_on completed_time "
+    "completion_time completion_date stop stop_time stopped stopped_at terminated terminated_at termination_time "
+    "termination_date deleted deleted_at deletion_time delete_time execution_end run_end job_end ende beendet "
+    "beendet_am endzeit complete updated_at",
+    "cores": "cores core cpus cpu vcpus vcpu ncpus num_cpus num_cpu cpu_num num_cores n_cpus n_cores ncores cpu_count "
+    "cpu_cores num_vcpus n_vcpus nvcpus vcpu_count threads num_threads processors procs num_processors num_procs "
+    "nprocs slots required_slots alloc_cpus req_cpus request_cpus requested_cpus requested_cpu requested_cores "
+    "allocated_cpus cpu_request cpu_requests entrypoint_num_cpus resource_list_ncpus plan_cpu millicores millicpu "
+    "kerne nreq_slot nalloc_slot",
     "memory": "memory entrypoint_memory",  # "mem" without a unit may be MB
-    "gpus": "gpus gpu num_gpus num_gpu n_gpus n_gpu ngpus gpu_num gpu_count "
-    "gpu_request gpu_requests req_gpus request_gpus requested_gpus alloc_gpus "
-    "entrypoint_num_gpus resource_list_ngpus",
+    "gpus": "gpus gpu num_gpus num_gpu n_gpus n_gpu ngpus gpu_num gpu_count gpu_request gpu_requests req_gpus "
+    "request_gpus requested_gpus alloc_gpus entrypoint_num_gpus resource_list_ngpus",
     "app": "app application app_name",
     "qos": "qos qos_class",
 }
@@ -64,13 +63,18 @@ UNITS: Mapping[str, Mapping[str, str]] = {
         "d": "day days",
     },
     "memory": {"B": "b byte bytes", "KiB": "kb kib ki", "MiB": "mb mib mi", "GiB": "gb gib gi", "TiB": "tb tib ti"},
-    "cores": {"milli": "milli millis millicores millicpu m", "vcpu-hours": "hours hrs"},
+    "cores": {
+        "milli": "milli millis millicores millicpu m",
+        "vcpu-hours": "hours hrs",
+        "vcpu-seconds": "seconds secs",
+        "vcpu-ms": "ms milliseconds",
+    },
 }
 """What a column's name ends with that says its unit, by our column and the unit."""
 _ALONE = (
     "group tenant metric clock at deleted deleted_at deletion_time delete_time complete stopped terminated node "
     "node_name host_name server_name machine_name computer_name resource resource_name threads num_threads request "
-    "request_time launch run_start job_start run_end job_end execution_end total_time"
+    "request_time launch run_start job_start run_end job_end execution_end total_time updated_at"
 )
 ONLY_ALONE = frozenset(_ALONE.split())
 """Names that mean a column only where no other does."""
@@ -129,7 +133,7 @@ _PER_NODE = re.compile(
     r"|^((num_|n_?)?(instances|machines|replicas|tasks|copies)|(instance_|task_)?count|array_size|quantity|qty|inst_num)$"
 )
 _SIZES = re.compile(
-    rf"{_PER_NODE.pattern}|^ppn$|(^|_)n?(v?cpus?|v?cores?|procs|slots?|workers)"
+    rf"{_PER_NODE.pattern}|^ppn$|executors|(^|_)n?(v?cpus?|v?cores?|procs|slots?|workers)"
     r"($|_(count|limit|milli|ms|seconds|time|hours))"
 )
 _MEMORY = re.compile(r"(^|_)(mem|memory|ram|rss|vmem|maxrss)(_|$)")
@@ -199,7 +203,8 @@ def job_columns(names: Collection[str]) -> dict[str, str]:
 def others(found: Mapping[str, str], names: Iterable[str]) -> dict[str, list[str]]:
     """What else in a file means what sizes and lengths of jobs were found in: only the user can know which is right."""
     asked = [mine for mine in ("start", "end", "duration", "cores", "memory", "gpus") if mine in found]
-    more = {mine: [one for one in names if one != found[mine] and meant([one], JOBS).get(mine)] for mine in asked}
+    rest = [one for one in names if spelt(one) != "updated_at"]  # when any line of a job was changed
+    more = {mine: [one for one in rest if one != found[mine] and meant([one], JOBS).get(mine)] for mine in asked}
     return {mine: columns for mine, columns in more.items() if columns}
 
 

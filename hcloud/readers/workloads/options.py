@@ -17,13 +17,13 @@ from hcloud.errors import UsageError
 from hcloud.units import parse_decimal
 
 ExtraColumns = Literal["refuse", "ignore"]
-SeriesValue = Literal["auto", "cores", "percent", "fraction", "requests"]
+SeriesValue = Literal["auto", "cores", "percent", "fraction", "requests", "vcpu-hours"]
 _SOME = r"[0-9]{1,6}(\.[0-9]{1,6})?"
 _OF_MEMORY = re.compile(rf"|over-{_SOME}|up-to-{_SOME}|over-{_SOME}-up-to-{_SOME}")
 _GPU_ROWS = re.compile(r"leave-out|demand|only|[0-9]{1,6}-[0-9]{1,6}")
 Decimal = Literal["auto", ".", ","]
 MemoryUnit = Literal["auto", "B", "KiB", "MiB", "GiB", "TiB"]
-CoresUnit = Literal["auto", "vcpu", "milli", "cpu-units", "vcpu-hours"]
+CoresUnit = Literal["auto", "vcpu", "milli", "cpu-units", "vcpu-hours", "vcpu-seconds", "vcpu-ms"]
 DurationUnit = Literal["auto", "ns", "us", "ms", "s", "min", "h", "d", "hh:mm", "mm:ss"]
 KindName = Literal["batch", "service"]
 BinPoint = Literal["midpoint", "lower", "upper"]
@@ -55,10 +55,11 @@ class WorkloadOptions:
         ``decimal`` is what stands before the decimals of a number, a point unless it is said: in tables with
         semicolons it must be where each point may be one between thousands. ``memory_unit``, ``duration_unit`` and
         ``cores_unit`` of jobs are what the name of the column ends with (``mem_mb``, ``minutes``, ``cpu_milli``), else
-        GiB, seconds and vCPUs; ``cpu-units`` are those of ECS, 1,024 to a vCPU, ``vcpu-hours`` how long a job
-        ran times its vCPUs, and ``hh:mm`` and ``mm:ss`` say what durations of two numbers are.
+        GiB, seconds and vCPUs; ``cpu-units`` are those of ECS, 1,024 to a vCPU, ``vcpu-hours`` (``-seconds``,
+        ``-ms``) how long a job ran times its vCPUs, and ``hh:mm`` and ``mm:ss`` say what durations of two numbers are.
     Series (``timestamp,value`` files, cluster utilisation, requests)
-        ``series_value`` says what a value is; ``auto`` takes it from the column's name, then the file's name.
+        ``series_value`` says what a value is; ``auto`` takes it from the column's name, then the file's name; of
+        ``vcpu-hours`` there are so many in a step.
         ``series_cores`` (one machine: asked for where it is needed) and ``cluster_cores`` (a whole cluster) are the
         vCPUs that 100 %, or a fraction of 1, stands for.
         ``requests_per_core_second`` turns requests into vCPUs. ``step_seconds`` is the step of a series without

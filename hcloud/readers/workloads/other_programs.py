@@ -97,6 +97,15 @@ _TOP = (
 )
 _TOP_NODES = _TOP % ("node", "nodes", '$1 "," $2 "," $4')
 _TOP_PODS = _TOP % ("pod", "pods -A", '$1 "/" $2 "," $3 "," $4')
+_TOP_ROWS = (
+    """awk '!/CPU.cores/ {for (i = 3; i < 5; i++) if ($i ~ /^[0-9]+m$/) print $1 "," (i == 4 ? $2 "/" $3 : $2) "," $i"""
+    """ "," $(i + 1 + ($(i + 1) ~ /%/))}'"""
+)
+_TOP_OF_LINES = f"(echo time,name,cpu,memory; {_TOP_ROWS} FILE) > use.csv"
+_TOP_BELOW_TIMES = (
+    '(echo time,name,cpu,memory; while read -r l; do t=$(date -d "$l" +%s 2> /dev/null) && at=$t || echo "$at $l"; done'
+    f" < FILE | {_TOP_ROWS}) > use.csv"
+)
 _COMMAS = "write commas: tr '|' ',' < FILE > mended.csv"
 _CLOUDWATCH = "ask for JSON: aws cloudwatch get-metric-data --output json, or get-metric-statistics"
 OTHER_TEXT: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
@@ -116,6 +125,7 @@ OTHER_TEXT: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
         (r"# hostname,", "sadf -d -- -u (machines), once it has user, nice and system alone", _SADF),
         (r'"?(pcp-)?[Dd]stat\b', "dstat -Tc --output (machines), once it has the use alone", _DSTAT),
         (r"Linux \S+ \(", "sar's text; sadf (machines) writes a table of the same", f"sadf -d -- -u > FILE; {_SADF}"),
+        (r"top - \d", "top's text, without dates; sadf (machines) has them", f"sadf -d -- -u > FILE; {_SADF}"),
         (r"procs -", "vmstat's text, without times; sadf (machines) has them", f"sadf -d -- -u > FILE; {_SADF}"),
         (r"(NAMESPACE|NAME)\s.*\sDURATION", "argo's table, without requests; as JSON (pods) it is read", _ARGO),
         (r"- metadata:", "argo's YAML; as JSON (pods) it is read", _ARGO),
@@ -123,6 +133,12 @@ OTHER_TEXT: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
         (r"dag_id\s*\|", "Airflow's table; the JSON of its tasks (jobs-csv) is read", _AIRFLOW),
         (r"NAME\s+CPU\(cores\)\s+CPU", "kubectl top's table of nodes (machines), without times", _TOP_NODES),
         (r"(NAMESPACE|NAME|POD)\s.*CPU\(cores\)", "kubectl top's table (machines), without times", _TOP_PODS),
+        (
+            r"[A-Z][a-z]{2},? +\w+ +\S+ .*\d:\d\d[^,;|]*$|\d{4}-\d\d-\d\d[T ][\d:.]+Z?([-+][\d:]+)?$",
+            "kubectl top in a loop below date (machines), once the times are in its lines",
+            _TOP_BELOW_TIMES,
+        ),
+        (r"\S+\s+(\S+\s+){1,2}\d+m\s+(\d+%\s+)?\d+[KMG]i\b", "kubectl top in a loop (machines)", _TOP_OF_LINES),
         (r"(NAMESPACE|NAME)\s+\S", "kubectl's table, without times and requests (pods)", KUBECTL),
         (r'"JOB_FINISH"|Accounting information about jobs', "LSF's accounting (jobs-csv), once it is a table", _LSF),
         (r"[^|,;\t]+(\|[^|,;\t]+)+$", "a table (jobs-csv) whose columns a bar separates", _COMMAS),

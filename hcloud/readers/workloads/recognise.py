@@ -27,12 +27,13 @@ from hcloud.readers.workloads.meanings import (
     meant,
     memory_in_use,
     plain,
+    spelt,
 )
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.other_programs import OTHER_JSON, OTHER_TEXT
 from hcloud.readers.workloads.source import ZIP, TraceFile
 from hcloud.readers.workloads.tables.blanks import apart_by_blanks
-from hcloud.readers.workloads.tables.day_and_time import refuse_days_apart
+from hcloud.readers.workloads.tables.day_and_time import hours_written, refuse_days_apart
 from hcloud.readers.workloads.tables.guessing import columns_of_jobs, is_of_machines, likely_units, times_among
 from hcloud.readers.workloads.tables.header import LOOK, Header, first_rows, header_names, separator
 from hcloud.readers.workloads.tables.parquet_text import parquet_as_text
@@ -107,7 +108,7 @@ def _table(source: TraceFile, first: str, header: Header | None) -> str | None:
     if is_sacct(names):
         return "slurm"
     for name, known in reversed(FORMATS.items()):
-        if any(needed <= names for needed in known.headers) and (name != "series" or _is_series(names)):
+        if any(needed <= names for needed in known.headers) and (name != "series" or _is_series(source, names)):
             return name
     if header is not None and is_machines(header.names) and not _is_rather_jobs(source, header.names):
         return "machines"
@@ -133,12 +134,13 @@ def _in_percent(source: TraceFile, header: Header | None) -> bool:
     return header is not None and b"%" in b"".join(source.head.split(b"\n")[1 + header.skip : 2 + header.skip])
 
 
-def _is_series(names: set[str]) -> bool:
-    """Whether a table with timestamps is one series: with a column of values, none that names machines, and no memory
-    in a unit that its name says, which a table of machines may have."""
+def _is_series(source: TraceFile, names: set[str]) -> bool:
+    """Whether a table with timestamps is one series: with a column of values, none that names machines, no memory in a
+    unit that its name says, which a table of machines may have, and no durations of what each row names."""
     found = meant(names, SERIES)
     is_own = found.get("memory", "memory") == "memory" or not is_machines([*names])
-    return any(value in names for value in VALUES) and "name" not in found and is_own
+    of_jobs = "duration" in names and {"id", "duration"} <= columns_of_jobs(source, header_names(source).names).keys()
+    return any(value in names for value in VALUES) and "name" not in found and is_own and not of_jobs
 
 
 def _parquet(source: TraceFile) -> str:
@@ -186,18 +188,32 @@ def unknown_table(source: TraceFile, names: Sequence[str]) -> InputError:
         return _refusal(source, *_untold(names, jobs, series))
     if not {"submit", "timestamp"} & {*jobs, *series} and (titles := _titles_above(source, names[0])) is not None:
         return titles
+    return _refusal(source, *_by_cells(source, names, series, value))
+
+
+def _by_cells(
+    source: TraceFile, names: Sequence[str], series: Mapping[str, str], value: str | None
+) -> tuple[str, str, str]:
+    """Of a table whose times are called as none: what it is nearest to, which column is missing, and what its cells
+    say."""
+    if value in (None, "cores") and (begun := _begin_and_end(source, names)):
+        return _JOBS, "submit", jobs_advice(source, begun, names, likely_units(source, begun, names))
+    every = times_among(source, names)
+    if not every and (hours := hours_written(source, names, first_rows(source), header_names(source).delimiter)):
+        return (_SERIES, "timestamp", hours) if value is not None else (_JOBS, "submit", hours)
     if value is not None:
         given = as_option({mine: series[mine] for mine in ("name", value, "memory") if mine in series}, whole=True)
         told = f"say which holds the times: --columns timestamp=NAME,{given}; its columns: {some_of(names, _NAMES)}"
-        times = [name for name in times_among(source, names) if name not in series.values()]
+        times = [name for name in every if name not in series.values()]
         if len(times) == 1:
             told = advice(source, {"columns": f"timestamp={times[0]},{given}"})
-        return _refusal(source, _SERIES, "timestamp", told)
+        return _SERIES, "timestamp", told
     if _is_wide(source, names):
-        nearest, missing, told = _SERIES, "timestamp", advice(source, {"columns": f"timestamp={names[0]}"})
-    else:
-        nearest, missing, told = _JOBS, "submit", _either(names)
-    return _refusal(source, nearest, missing, told)
+        return _SERIES, "timestamp", advice(source, {"columns": f"timestamp={names[0]}"})
+    if used := _use_by_cells(source, names):
+        told = advice(source, {"columns": as_option(used)}, f"{used['name']} is the machine of each row")
+        return _SERIES, "timestamp", told
+    return _JOBS, "submit", _either(names)
 
 
 def _either(names: Sequence[str]) -> str:
@@ -207,6 +223,32 @@ def _either(names: Sequence[str]) -> str:
         " it has them, of use over time --columns timestamp=NAME,value=NAME, with name=NAME of machines; its columns: "
         f"{some_of(names, _NAMES)}"
     )
+
+
+_BEGIN = re.compile(r"(^|_)(submi\w*|queue\w*|creat\w*|start\w*|beg[iu]n\w*)(_|$)")
+_END = re.compile(r"(^|_)(end\w*|finish\w*|complet\w*|stop\w*)(_|$)")
+
+
+def _begin_and_end(source: TraceFile, names: Sequence[str]) -> dict[str, str]:
+    """The columns of jobs of which one time alone is by its name when they began and one when they ended."""
+    times = times_among(source, names)
+    begins, ends = ([name for name in times if of.search(spelt(name))] for of in (_BEGIN, _END))
+    if len(begins) != 1 or len(ends) != 1 or begins == ends:
+        return {}
+    rest = job_columns([name for name in names if name not in times])
+    rest.pop("id", None)  # whose cells nobody looked at
+    return {"submit": begins[0], **({} if "duration" in rest else {"end": ends[0]}), **rest}
+
+
+def _use_by_cells(source: TraceFile, names: Sequence[str]) -> dict[str, str]:
+    """The columns of use over time where one of three has times, one text and one numbers."""
+    rows = [row for row in first_rows(source) if len(row) == len(names)]
+    used = [at for at in range(len(names)) if all(_A_USE.fullmatch(row[at]) for row in rows)]
+    times = [names.index(name) for name in times_among(source, names)]
+    rest = {*range(len(names))} - {*used, *times}
+    if len(names) != 3 or len(used) != 1 or len(times) != 1 or len(rest) != 1:
+        return {}
+    return {"timestamp": names[times[0]], "name": names[rest.pop()], "value": names[used[0]]}
 
 
 def _is_wide(source: TraceFile, names: Sequence[str]) -> bool:

@@ -664,7 +664,7 @@ def test_columns_are_known_by_what_schedulers_and_clouds_call_them(tmp_path: Pat
          "ncpus has the vCPUs of a job on all nodes, whatever quantity say"),
         ("submit_time,deleted_at,completed_at,x,y", "end is completed_at (else say deleted_at)"),
         ("submit_time,start_time,deleted_at,total_slot_ms,x",
-         "each job takes 1 vCPU (else say cores=NAME), whatever total_slot_ms say"),
+         "total_slot_ms is how long each job ran times its vCPUs (else say cores=NAME)"),
         ("submit_time,start_time,end_time,ncpus,num_nodes",
          "ncpus has the vCPUs of a job on all nodes, whatever num_nodes say"),
         ("submit_time,start_time,end_time,cpu_num,node_num",

@@ -581,11 +581,12 @@ def test_columns_of_parts_of_a_vcpu_are_read_as_such(header: str, scale: float, 
         ("time,web_cpu_percent,db_cpu_cores\n{0},9,1\n{1},9,2\n", "'web_cpu_percent' in percent and 'db_cpu_cores' in"),
         ("time,web (%),db,etl cores\n{0},9,1,2\n{1},9,2,2\n", "'web (%)' in percent and 'etl cores' in cores"),
         ("time,web_millicores,db\n{0},900,1\n{1},900,2\n", "the unit of 'db' is unknown"),
-        ("time,web_millicores,db\n{0},900,1\n{1},900,2\n", "if they are cores (the largest is 2), read it"),
+        ("time,web_millicores,db\n{0},900,1\n{1},900,2\n", "if they are vCPUs in use (the largest is 2), read it"),
         (
             "time,web (%),db\n{0},9,1\n{1},9,2\n",
             "if they are percent of machines with 4 vCPUs (the largest is 9), read",
         ),
+        ("time,host,cpu\n{0},a,1.5\n{1},a,250\n", "vCPUs in use (the largest is 250; if 100 is one vCPU, as docker"),
         ("time,host,percent\n{0},a,100\n{1},a,250\n", "if 100 is one vCPU, as docker stats and top have it"),
     ],
 )
@@ -616,3 +617,27 @@ def test_all_use_that_is_sampled_now_and_then_is_the_same_by_any_name_of_its_col
         assert isinstance(one, Demand)
         assert one.cores == pytest.approx([7.2, 2, 3, 3, 3, 3, 6, 6])
         assert one.memory == pytest.approx(one.cores)
+
+
+@pytest.mark.parametrize(
+    ("highest", "likely", "other"),
+    [
+        (
+            3.4,
+            "vCPUs in use (the largest is 3.4; if they are percent of machines, say --set series_value=percent",
+            "cores",
+        ),
+        (97, "percent of machines with 4 vCPUs (the largest is 97; if they are vCPUs in use, say ", "percent"),
+        (0.9, "a fraction of machines with 4 vCPUs (the largest is 0.9; if they are vCPUs in use, say ", "fraction"),
+    ],
+)
+def test_what_values_of_no_unit_are_likely_to_be_comes_first(
+    highest: float, likely: str, other: str, tmp_path: Path
+) -> None:
+    """Of 0.2 to 3.4 vCPUs the command said percent of 4: a 25th of the demand."""
+    path = tmp_path / "use.csv"
+    path.write_text(f"time,host,cpu\n{iso(0)},a,0.2\n{iso(1)},a,{highest}\n")
+    with pytest.raises(InputError) as refused:
+        read_workload(path)
+    assert f"if they are {likely}" in str(refused.value.hint)
+    assert f"use.csv --set series_value={other}" in str(refused.value.hint)

@@ -8,9 +8,11 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from hcloud.errors import InputError
@@ -141,6 +143,33 @@ def test_hours_of_vcpus_are_vcpus_over_the_time_that_each_job_ran(text: str, tmp
 @pytest.mark.parametrize(
     "text",
     [
+        "job_id,creation_time,start_time,end_time,total_slot_ms\na,0,5,3605,36000000\nb,9,9,9,0\n",
+        "job_id,creation_time,start_time,end_time,total_slot_ms\na,0,5,3605,36000000\nb,9,9,19,100000\n",
+        '[{"id": "a", "startedTime": 1793520000000, "elapsedTime": 60000, "vcoreSeconds": 600}]',
+        "id,timestamp,duration,cores\na,1793520000000,90000,10\nb,1793520060000,250000,10\n",
+        "key,period_start_time,period_end_time,vcpus\n7,2026-09-01T00:00:00Z,2026-09-01T01:00:00Z,10\n",
+        "key,period_start_time,period_end_time,vcpus,run_duration_seconds\n"
+        "7,2026-09-01T00:00:00Z,2026-09-01T01:00:00Z,10,60\n",
+    ],
+)
+def test_what_other_systems_say_of_the_size_of_jobs_is_read_by_the_command_of_the_refusal(
+    text: str, tmp_path: Path
+) -> None:
+    """Each query of BigQuery took one vCPU, and jobs with an id and a duration were demand at their moments."""
+    path = tmp_path / "jobs.csv"
+    path.write_text(text)
+    with pytest.raises(InputError) as caught:
+        read_workload(path)
+    assert isinstance(caught.value.hint, Advice)
+    found = read_workload(path, options=caught.value.hint.on(WorkloadOptions()))
+    assert isinstance(found, Jobs)
+    assert set(found.cores.tolist()) == {10}
+    assert found.duration.max() in (60, 250, 3600)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
         'submitted,seconds,name,nodes,ppn\n0,5,"a, b",2,8\n',
         "submitted,seconds,nodes,ppn\n0,5,2:ppn=8,8\n",
     ],
@@ -178,6 +207,98 @@ def test_use_whose_columns_single_blanks_separate_and_text_of_sar_are_known(tmp_
     found = read_workload(tmp_path / "use.csv")
     assert isinstance(found, Demand)
     assert (found.cores.tolist(), found.memory.tolist()) == ([0.25] * 2, [0.125] * 2)
+
+
+def test_rows_that_are_there_twice_and_sizes_of_executors_are_asked_about(tmp_path: Path) -> None:
+    """Such jobs counted twice without a word, those of 10 times 4 vCPUs as one, and of five minutes as five days."""
+    path = tmp_path / "jobs.csv"
+    path.write_text("job_id,start_time,end_time,vcpus\na,0,60,4\na,0,60,4\n")
+    assert "if rows that are there twice are jobs of their own (else leave them out: awk" in hint_of(path)
+    path.write_text("job_id,start_time,end_time,vcpus\na,0,60,4\na,60,90,4\n")
+    assert hint_of(path).startswith("read it with: ")
+    path.write_text("job_id,submitted_at,duration,cpus\na,0,250000,4\nb,1,450000,4\n")
+    assert hint_of(path).startswith("if durations are in s (else say ms), read it with: ")
+    path.write_text("app,startTime,endTime,executorCores,numExecutors\na,0,60,4,10\n")
+    assert "of num_executors times executor_cores: awk " in hint_of(path)
+
+
+@pytest.mark.parametrize(
+    ("header", "rows", "expected"),
+    [
+        ("date,team,cpu_hours", "2026-09-01,a,48\n2026-09-02,a,24\n", [2, 1]),
+        ("Horodatage,Serveur,Utilisation CPU (%)", "2026-09-01 10:00,a,50\n2026-09-01 10:05,a,25\n", [2, 1]),
+    ],
+)
+def test_use_is_read_by_what_its_cells_and_its_unit_say(
+    header: str, rows: str, expected: list[float], tmp_path: Path
+) -> None:
+    """Hours of vCPUs a day were so many vCPUs at once, 24 times what there was; and French names needed four flags."""
+    path = tmp_path / "more.csv"
+    path.write_text(f"{header}\n{rows}")
+    with pytest.raises(InputError) as caught:
+        read_workload(path)
+    assert isinstance(caught.value.hint, Advice)
+    found = read_workload(path, options=replace(caught.value.hint.on(WorkloadOptions()), series_cores=4))
+    assert isinstance(found, Demand)
+    assert found.cores.tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "begins"),
+    [
+        ("hour,cores\n22,1\n23,1\n0,1\n1,1\n", [79200, 82800, 86400, 90000]),
+        ("hour,cores\r\n0,1\r\n0.5,1\r\n1,1\r\n", [0, 1800, 3600]),
+        ("job,submit_hour,duration_s,cores\na,0,60,1\nb,1.5,60,1\n", [0, 5400]),
+    ],
+)
+def test_hours_are_written_as_seconds(text: str, begins: list[int], tmp_path: Path) -> None:
+    """The hint was to name them as times, which are seconds: of a day were 23 seconds."""
+    path = tmp_path / "hours.csv"
+    path.write_text(text)
+    command = hint_of(path).partition(": ")[2].replace(str(path), "hours.csv")
+    subprocess.run(["bash", "-c", command], cwd=tmp_path, check=True)
+    columns = "id=job,duration=duration_s" if "job" in text else ""
+    found = read_workload(tmp_path / "mended.csv", options=WorkloadOptions(columns=columns))
+    times = found.submit if isinstance(found, Jobs) else found.start + found.step_seconds * np.arange(len(found))
+    assert times.tolist() == begins
+
+
+_TOP = "NAME   CPU(cores)   CPU%   MEMORY(bytes)   MEMORY%\nnode-1 250m  12%  128Mi  3%\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"Tue Sep  1 10:00:00 UTC 2026\n{_TOP}Tue Sep  1 10:01:00 UTC 2026\n{_TOP}",
+        f"2026-09-01T10:00:00Z\n{_TOP}2026-09-01T10:01:00Z\n{_TOP}",
+        "2026-09-01T10:00:00Z web a-1 250m 128Mi\n2026-09-01T10:01:00Z web a-1 250m 128Mi\n",
+    ],
+)
+def test_kubectl_top_in_a_loop_is_made_a_table(text: str, tmp_path: Path) -> None:
+    """It needed a header line, whatever stood in its lines."""
+    path = tmp_path / "FILE"
+    path.write_text(text)
+    subprocess.run(["bash", "-c", hint_of(path)], cwd=tmp_path, check=True)
+    found = read_workload(tmp_path / "use.csv")
+    assert isinstance(found, Demand)
+    assert (found.start, found.cores.tolist(), found.memory.tolist()) == (1788256800, [0.25] * 2, [0.125] * 2)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "submit,duration,cores,memory\n0,5,1,512Mi\n1,5,1,536870912\n2,5,1,524288Ki\n3,5,1,0.5Gi\n",
+        "time,pod,cpu,mem\n0,a,300m,512Mi\n60,a,300m,524288Ki\n",
+    ],
+)
+def test_memory_of_cells_with_units_is_read_by_the_command(text: str, tmp_path: Path) -> None:
+    """Lines with bytes were to be left out, and the memory of pods was."""
+    path = tmp_path / "more.csv"
+    path.write_text(text)
+    with pytest.raises(InputError) as caught:
+        read_workload(path)
+    assert isinstance(caught.value.hint, Advice)
+    assert set(read_workload(path, options=caught.value.hint.on(WorkloadOptions())).memory.tolist()) == {0.5}
 
 
 def test_use_that_dstat_writes_below_its_titles_is_made_a_table(tmp_path: Path) -> None:

@@ -168,7 +168,7 @@ def test_a_counter_is_refused_with_its_rate(tmp_path: Path, asked: dict[str, str
         ("discount.csv", "timestamp,value", "its values are cores"),
         ("counter.csv", "timestamp,value", "its values are cores"),
         ("request_count.csv", "timestamp,value", "its values are requests"),
-        ("use.csv", "Time,Value", "they are cores (the largest is 1200; no value falls: "),
+        ("use.csv", "Time,Value", "they are vCPUs in use (the largest is 1200; no value falls: "),
     ],
 )
 def test_a_table_that_only_rises_is_asked_about(tmp_path: Path, file: str, header: str, told: str) -> None:

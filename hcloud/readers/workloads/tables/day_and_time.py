@@ -5,16 +5,19 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Sequence
+from itertools import pairwise
 
 from hcloud.errors import InputError
 from hcloud.readers.workloads.commands import piped
 from hcloud.readers.workloads.findings import shown
 from hcloud.readers.workloads.meanings import JOBS, is_jobs, job_columns, meant, spelt
+from hcloud.readers.workloads.quantities import NUMBER
 from hcloud.readers.workloads.source import TraceFile
 
 _OF_DAYS = re.compile(r"_?(date|day|datum)_?")
 _OF_CLOCKS = re.compile(r"_?(time_of_day|time|clock|uhrzeit)_?")
 _OF_HOURS = re.compile(r"_?(hour_of_day|hour|stunde)_?")
+_OF_BEGINS = ("", "submit", "start", "begin", "arrival")
 _DAY = re.compile(r"\d{1,4}[-./]\d{1,2}[-./]\d{1,4}", re.ASCII)
 _CLOCK = re.compile(r"[012]?\d:[0-5]\d(:[0-5]\d(\.\d+)?)?( ?[AP]M)?", re.ASCII | re.IGNORECASE)
 _HOUR = re.compile(r"[012]?\d", re.ASCII)
@@ -39,6 +42,27 @@ def refuse_days_apart(source: TraceFile, names: Sequence[str], first: Sequence[s
             f"{source.name}: the day stands in column {shown(names[at])} and the time of day in {shown(names[other])}",
             hint=f"write both into one column{': ' + command if command else ''}",
         )
+
+
+def hours_written(source: TraceFile, names: Sequence[str], rows: Sequence[Sequence[str]], mark: str) -> str:
+    """What to do about times that are hours since a table began, or those of the day in rows of an hour each: the
+    command that writes them as seconds. Nothing for other tables."""
+    stems = {at: stem for at, name in enumerate(names) if (stem := _stem(_OF_HOURS, name)) in _OF_BEGINS}
+    at, stem = next(iter(stems.items())) if len(stems) == 1 else (-1, "")
+    cells = [row[at].strip() for row in rows if len(row) == len(names)]
+    if at < 0 or not cells or not all(map(NUMBER.fullmatch, cells)):
+        return ""
+    steps = [after - before for before, after in pairwise(map(float, cells))]
+    of_day = [step % 24 for step in steps] == [1.0] * len(steps)
+    if not of_day and min(steps, default=0) < 0:
+        return ""
+    seconds = f"${at + 1} * 3600" if min(steps, default=0) >= 0 else f"(NR - 2 + {float(cells[0]):g}) * 3600"
+    called = [(stem or "timestamp") if place == at else name for place, name in enumerate(names)]
+    header = f'NR == 1 {{print "{mark.join(called)}"; next}}'
+    program = f'{{sub(/\\r$/, "")}} {header} {{${at + 1} = {seconds}; print}}'
+    by = shlex.quote(mark)
+    command = "" if b'"' in source.head else piped(source, f"awk -F{by} -v OFS={by} {shlex.quote(program)}")
+    return f"write the hours of {shown(names[at])} as seconds{': ' + command if command else ''}"
 
 
 def _stem(of: re.Pattern[str], name: str) -> str | None:

@@ -33,7 +33,7 @@ _MS = 1e3
 _BEGINS = {"submit", "start"}
 _OF_TIMES = {*_BEGINS, "end", "timestamp"}
 _DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
-_LONG = 1e6  # ours: a number from which on it is asked whether it is ms
+_LONG = 1e5  # ours: a number from which on it is asked whether it is ms
 _OF_SECOND = {"s": 1, "ms": 1000, "min": 1 / 60, "h": 1 / 3600}
 """How many of each unit a second is."""
 _MOST_GIB = 32  # ours: for each vCPU; so many MiB would be none

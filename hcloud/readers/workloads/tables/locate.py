@@ -25,6 +25,7 @@ from hcloud.readers.workloads.source import CheckedReader, TraceFile
 from hcloud.readers.workloads.tables.clock import MANY, MINUTES, TWO, allowed_clock, is_clock
 from hcloud.readers.workloads.tables.columns import BEFORE, NEVER_RAN, OPEN, Column
 from hcloud.readers.workloads.tables.dates import DAY_FIRST, MONTH_FIRST, orders_of
+from hcloud.readers.workloads.tables.header import first_rows, header_names
 from hcloud.readers.workloads.tables.mending import PlainTable, mending_command
 from hcloud.readers.workloads.tables.waits import read_waits
 
@@ -134,7 +135,7 @@ def _readable(source: TraceFile, findings: Findings, dates: str) -> Iterator[_Re
     elif MANY in allowed:
         yield {"duration_unit": MINUTES}, "M is minutes"
     sizes = [p for p in findings.problems if p.allowed.endswith("as 8Gi")]
-    if likely_unit(p.value.strip("'") for p in sizes) == "B" and _are_most(sizes):
+    if likely_unit(p.value.strip("'") for p in sizes) == "B" and (_are_most(sizes) or _are_alike(source, sizes)):
         yield {"memory_unit": "B"}, "memory is in bytes"
     if any(OPEN in one for one in allowed):
         yield {"open_ends": "run"}, "jobs without an end still run (if they never ran, say leave-out)"
@@ -146,6 +147,13 @@ def _are_most(problems: Sequence[Problem]) -> bool:
     """Whether at least half of the lines up to the last have one of them: not a slip on one."""
     last = max(int(found[0]) for p in problems if (found := re.search(r"\d+", p.where)))
     return 2 * len(problems) >= last - 1
+
+
+def _are_alike(source: TraceFile, problems: Sequence[Problem]) -> bool:
+    """Whether every cell of their column in the first rows names its unit or is in bytes, too."""
+    names, where = header_names(source).names, problems[0].where.partition("column ")[2]
+    at = names.index(where) if where in names else len(names)
+    return likely_unit(row[at] for row in first_rows(source) if len(row) > at) == "B"
 
 
 def _dates_of(findings: Findings, given: str) -> _Readable:

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from hcloud.readers.workloads import limits
-from hcloud.readers.workloads.formats.jobs.stated_units import HOURS, IN_A_GIB, IN_A_VCPU, highest
+from hcloud.readers.workloads.formats.jobs.stated_units import IN_A_GIB, IN_A_VCPU, OVER_TIME, highest
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.tables.clock import MINUTES, PAIRS
 from hcloud.readers.workloads.tables.columns import Column
@@ -51,7 +51,7 @@ def job_schema(stored: Collection[str], called: Collection[str], options: Worklo
         replace(
             c,
             high=high.get(c.name, c.high),
-            above=c.above and options.cores_unit != HOURS,
+            above=c.above and options.cores_unit not in OVER_TIME,
             said=said,
             sparse=c.sparse or (bare and c.required),
             in_one=in_one.get(c.name, 0.0),

@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 
 IN_A_GIB = {"auto": 1, "GiB": 1, "MiB": 1 << 10, "KiB": 1 << 20, "B": 1 << 30, "TiB": 1 / 1024}
 """Of each unit of memory; jobs have GiB unless it is said."""
-HOURS = "vcpu-hours"
-IN_A_VCPU = {"auto": 1, "vcpu": 1, "milli": 1000, "cpu-units": 1024, HOURS: 1}
+OVER_TIME = {"vcpu-hours": 3600.0, "vcpu-seconds": 1.0, "vcpu-ms": 1e-3}
+"""Seconds in each unit of how long a job ran times its vCPUs."""
+IN_A_VCPU = {"auto": 1, "vcpu": 1, "milli": 1000, "cpu-units": 1024} | dict.fromkeys(OVER_TIME, 1)
 """Of each unit of CPUs."""
 OF_G = "in powers of 1024 where cells or its column's name say M, G or T: 5% to 9% less if those are powers of 1000"
 """What is said of units that are powers of 1024 to some and of 1000 to others."""
@@ -32,7 +33,9 @@ OF_CELLS = "of cells with a unit in that"
 _CORES = {
     "milli": "thousandths of a vCPU",
     "cpu-units": "CPU units, 1,024 to a vCPU",
-    HOURS: "vCPU-hours, over the time that each job ran",
+    "vcpu-hours": "vCPU-hours, over the time that each job ran",
+    "vcpu-seconds": "vCPU-seconds, over the time that each job ran",
+    "vcpu-ms": "vCPU-milliseconds, over the time that each job ran",
 }
 _SPELT = {
     "ns": "nanoseconds",
@@ -75,7 +78,8 @@ def told_in_cells(options: WorkloadOptions) -> WorkloadOptions:
 def highest(options: WorkloadOptions) -> Mapping[str, float]:
     """The highest number that a column with a unit may hold; of durations a round one."""
     longest = math.log10(limits.DURATION_SECONDS / SECONDS[options.duration_unit])
-    cores = limits.CORES * (1e6 if options.cores_unit == HOURS else IN_A_VCPU[options.cores_unit])
+    seconds = OVER_TIME.get(options.cores_unit)
+    cores = limits.CORES * (3.6e9 / seconds if seconds else IN_A_VCPU[options.cores_unit])
     return {
         "cores": cores,
         "memory": limits.MEMORY_GIB * IN_A_GIB[options.memory_unit],
@@ -85,14 +89,14 @@ def highest(options: WorkloadOptions) -> Mapping[str, float]:
 
 def in_vcpus(cores: Floats, duration: Floats, options: WorkloadOptions, file: str) -> Floats:
     """The vCPUs of jobs. InputError where one would have had too many for its hours of them."""
-    if options.cores_unit != HOURS:
+    if options.cores_unit not in OVER_TIME:
         return cores / IN_A_VCPU[options.cores_unit]
-    ran = np.where((duration > 0) & (cores > 0), duration / 3600, np.nan)
+    ran = np.where((duration > 0) & (cores > 0), duration / OVER_TIME[options.cores_unit], np.nan)
     vcpus: Floats = cores / ran
     if (vcpus > limits.CORES).any():
-        most = float(np.nanmax(vcpus))
+        most, what = float(np.nanmax(vcpus)), _CORES[options.cores_unit].partition(",")[0]
         raise InputError(
-            f"{file}: vCPU-hours over the time that a job ran are up to {most:,.0f} vCPUs",
+            f"{file}: {what} over the time that a job ran are up to {most:,.0f} vCPUs",
             hint="say the unit of durations: --set duration_unit=s (or ms, min, h)",
         )
     return vcpus

@@ -47,6 +47,7 @@ _BOUNDS_OF_CPUS = re.compile(r"(.*_)?(available|free|nodes)")
 """What CPUs there are, not how many are in use."""
 _PERCENT = re.compile(r"%|\bper ?cent(age)?\b", re.IGNORECASE)
 _CORES = re.compile(r"\bv?(cpus|cores)\b", re.IGNORECASE)
+_HOURS = re.compile(r"(.*_)?v?(cpu|core)_?(hours|hrs)")
 _WHOLE = {"percent": "100", "fraction": "1"}
 _PARTS = {"m": 1e3, "milli": 1e3, "micro": 1e6, "nano": 1e9}
 _IN_PARTS = re.compile(
@@ -213,7 +214,7 @@ def _long(
     at = names.index(found[value])
     unit = value if value != "value" else _unit(found[value])
     if extra and not options.columns and options.extra_columns == "refuse":
-        hint: str = advice(source, {"extra_columns": "ignore"}, told="columns that are not needed can be skipped")
+        hint: str = _skipping(source, names, extra, found)
         sizes = sizes_apart({}, extra) if unit in _WHOLE and options.series_cores is None else []
         if len(sizes) == 1 and (command := in_use_command(source, names, at, (sizes[0], _WHOLE[unit]))):
             hint = f"if {sizes[0]} has the vCPUs of each machine, write those in use: {command}; else {hint}"
@@ -229,6 +230,16 @@ def _long(
         left_out=tuple(extra),
         named_by=tuple(names.index(name) for name in pods),
     )
+
+
+def _skipping(source: TraceFile, names: list[str], extra: list[str], found: dict[str, str]) -> Advice:
+    """The command that reads rows without other columns, but with memory in use whose cells name their unit."""
+    memory = None if "memory" in found else memory_in_use(extra)
+    at = names.index(memory) if memory else 0
+    if memory and any(row[at].strip()[-1:].isalpha() for row in first_rows(source) if len(row) == len(names)):
+        columns = as_option({**found, "memory": memory}, whole=True)
+        return advice(source, {"columns": columns}, f"{memory} is the memory in use with it")
+    return advice(source, {"extra_columns": "ignore"}, told="columns that are not needed can be skipped")
 
 
 def _by_their_units(names: list[str]) -> dict[str, str]:
@@ -291,6 +302,8 @@ def _unit(name: str) -> str:
     """The unit that a column's name says."""
     if _PERCENT.search(_words(name)):
         return "percent"
+    if _HOURS.fullmatch(plain(name)):
+        return "vcpu-hours"
     return "cores" if _IN_PARTS.fullmatch(plain(name)) or _CORES.search(_words(name)) else ""
 
 

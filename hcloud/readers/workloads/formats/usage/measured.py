@@ -25,6 +25,7 @@ from hcloud.readers.workloads.formats.usage.series import (
     demand,
     in_cores,
     in_vcpus_by,
+    likely_value,
     longest_held,
     regular,
 )
@@ -232,15 +233,17 @@ def _unknown_unit(source: TraceFile, found: Sequence[MeasuredSeries], options: W
             hint="write them in one unit, or each unit's columns to a file of their own",
         )
     most = max(float(series.values.max()) for series in found)
-    looks = "cores" if most > HIGHEST["percent"] else "percent" if most > 1 else "fraction"
-    likely = next(iter(said), looks)
+    likely = next(iter(said), likely_value(most, options))
     named = f"{other.where} ({other.name})" if other.name and other.name != other.where else shown(other.where)
     cores = EXAMPLE_CORES if options.series_cores is None else f"{options.series_cores:g}"
-    told = {} if likely == "cores" or options.series_cores is not None else {"series_cores": cores}
-    of = "" if likely == "cores" else f" of machines with {cores} vCPUs"
-    in_use = "" if said or likely == "cores" else "; if they are vCPUs in use, say --set series_value=cores"
+    told = {} if likely not in PARTS or options.series_cores is not None else {"series_cores": cores}
+    are = f"{PARTS[likely]} of machines with {cores} vCPUs" if likely in PARTS else "vCPUs in use"
     rising = f"; no value falls: {OF_A_COUNTER}" if any(counts_up(series.values) for series in found) else ""
-    which = f"they are {PARTS.get(likely, likely)}{of} (the largest is {most:g}{in_use}{rising})"
+    apart = "" if said else "; if they are vCPUs in use, say --set series_value=cores"
+    if likely == "cores" and not said:
+        percent = f"; if they are percent of machines, say --set series_value=percent --set series_cores={cores}"
+        apart = percent if most <= HIGHEST["percent"] else "" if rising else f"; {_OF_ONE}"
+    which = f"they are {are} (the largest is {most:g}{apart}{rising})"
     return InputError(
         f"{source.name}: the unit of {named} is unknown: vCPUs in use (cores), percent or a fraction "
         "(0 to 1) of a machine with so many vCPUs (series_cores), or requests",

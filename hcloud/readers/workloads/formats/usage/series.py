@@ -17,6 +17,7 @@ from hcloud.readers.workloads.findings import Findings
 from hcloud.readers.workloads.formats.jobs.jobs_table import times_read
 from hcloud.readers.workloads.formats.jobs.stated_units import OF_CELLS, OF_G
 from hcloud.readers.workloads.options import WorkloadOptions
+from hcloud.readers.workloads.quantities import SECONDS
 from hcloud.readers.workloads.source import TraceFile
 from hcloud.readers.workloads.tables.columns import Column
 from hcloud.readers.workloads.tables.delimited import Progress, dated, header_layout, read_table
@@ -29,7 +30,13 @@ if TYPE_CHECKING:
     from hcloud.model.workload import Floats
 
 FORMAT = "series"
-HIGHEST = {"cores": limits.CORES, "percent": 100.0, "fraction": 1.0, "requests": limits.REQUESTS}
+HIGHEST = {
+    "cores": limits.CORES,
+    "percent": 100.0,
+    "fraction": 1.0,
+    "requests": limits.REQUESTS,
+    "vcpu-hours": limits.CORES * 1e4,
+}
 OF_A_COUNTER = "of a counter, as node_cpu_seconds_total, export the rate: rate(METRIC[5m])"
 PARTS = {"percent": "percent", "fraction": "a fraction"}
 """Values that are a part of a machine, and how that is told."""
@@ -37,6 +44,7 @@ EXAMPLE_CORES = "4"
 """In the commands that are shown where it is not said."""
 _MONOTONE, _RESETS = 48, 0.01
 """Ours: of so many steps of a use of CPUs some fall; a counter falls when its machine begins anew."""
+_FEW = 16  # ours: percent of machines come to more at some time, vCPUs in use of one to less
 _COUNTS = re.compile(r"request|volume|(?<!ac)(?<!dis)count(?!e?r)")
 _NO_CPUS = re.compile(r"memory|disk|network|bytes|latency|iops")
 _NAMED, _UNKNOWN = "from the file's name", "nothing else known"
@@ -150,10 +158,12 @@ def demand(
 
 
 def in_cores(means: Floats, value: str, step: int, options: WorkloadOptions) -> Floats:
-    """Values as vCPUs: a part of a machine, or requests within a step at so many a core-second."""
+    """Values as vCPUs: a part of a machine, or vCPU-hours or requests within a step, these at so many a core-second."""
     if value in PARTS:
         assert options.series_cores is not None, "asked for with the meaning"
         return means / HIGHEST[value] * options.series_cores
+    if value == "vcpu-hours":
+        return means / step * SECONDS["h"]
     if value == "requests":
         return means / step / options.requests_per_core_second
     return means
@@ -169,18 +179,27 @@ def _rules(source: TraceFile, meaning: Meaning, most: float, options: WorkloadOp
     """What turns values into vCPUs; InputError where the file's name says percent and the largest is hardly one."""
     value, why = meaning.value, meaning.why
     is_other = why == _UNKNOWN and (options.series_cores is not None or _NO_CPUS.search(source.path.name.lower()))
-    if is_other or (meaning.is_doubtful and not 1 < most <= HIGHEST["percent"]):
-        likely = "fraction" if most <= 1 else "percent" if most <= HIGHEST["percent"] else "cores"
+    likely = likely_value(most, options)
+    if is_other or (meaning.is_doubtful and likely != "percent"):
         told = (
             "its name alone says that its values are percent" if meaning.is_doubtful else "nothing says what they are"
         )
-        other = "" if likely == "cores" else " (else say series_value=cores)"
+        apart = "percent" if likely == "cores" else "cores"
+        other = "" if most > HIGHEST[apart] else f" (else say series_value={apart})"
         raise InputError(
             f"{source.name}: the largest of its values is {most:g}, and {told}",
             hint=advice(source, {"series_value": likely}, f"they are {PARTS.get(likely, 'vCPUs in use')}{other}"),
         )
     rules = [] if meaning.column in HIGHEST else [Modelled("cores", f"the value is {value} ({why})", "series_value")]
     return rules + in_vcpus_by(source, value, why, options)
+
+
+def likely_value(most: float, options: WorkloadOptions) -> str:
+    """What values of which nobody says what they are look like by the largest: a part where machines have a size."""
+    if most <= 1:
+        return "fraction"
+    are_parts = most > _FEW or options.series_cores is not None
+    return "percent" if are_parts and most <= HIGHEST["percent"] else "cores"
 
 
 def in_vcpus_by(source: TraceFile, value: str, why: str, options: WorkloadOptions) -> list[Modelled]:
