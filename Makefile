@@ -6,6 +6,8 @@ BIN := $(VENV)/bin
 WORKERS ?= 6
 # A run starts hundreds of processes, and each would compile all of hcloud anew.
 unexport PYTHONDONTWRITEBYTECODE
+# Where colorama is there, numba colours the text of thousands of errors that it catches itself.
+export NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING = 1
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 PYTEST := $(BIN)/pytest -n $(WORKERS) --dist worksteal
