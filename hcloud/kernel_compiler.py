@@ -19,6 +19,7 @@ from typing import Any
 
 import numba
 from llvmlite import ir
+from llvmlite.binding import Linkage
 from numba.core import types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
@@ -153,10 +154,7 @@ def whole_code(entries: Mapping[str, tuple[Any, tuple[Any, ...]]]) -> tuple[dict
         compiled.library.add_ir_module(_from_words(name, compiled))
         letters[name] = LETTERS[compiled.signature.return_type]
         libraries.append(compiled.library)
-    linked = [_translated(library) for library in _with_called(libraries, {})]
-    module, symbols = linked[0], set(map(symbol_of, entries))
-    for other in linked[1:]:
-        module.link_in(other, preserve=True)
+    module, symbols = _linked(libraries), set(map(symbol_of, entries))
     for function in module.functions:
         if not function.is_declaration and function.name not in symbols:
             function.linkage = "internal"
@@ -165,6 +163,22 @@ def whole_code(entries: Mapping[str, tuple[Any, tuple[Any, ...]]]) -> tuple[dict
     passes.run(module, builder)
     module.verify()
     return letters, bytes(generator._tm.emit_object(module))
+
+
+def _linked(libraries: Iterable[Any]) -> Any:
+    """One module of all that is called: by pairs, and pairs of those, as what takes in another is looked through anew.
+
+    What several bring must not go because the other of its pair does not call it: a third may only declare it.
+    """
+    modules = [_translated(library).clone() for library in _with_called(libraries, {})]
+    for function in (function for module in modules for function in module.functions):
+        if function.linkage == Linkage.linkonce_odr:
+            function.linkage = Linkage.weak_odr
+    while len(modules) > 1:
+        for module, other in zip(modules[::2], modules[1::2], strict=False):
+            module.link_in(other)
+        del modules[1::2]
+    return modules[0]
 
 
 def _from_words(name: str, compiled: Any) -> Any:

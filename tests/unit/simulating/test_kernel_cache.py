@@ -7,8 +7,9 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from types import FunctionType
+from types import FunctionType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -47,7 +48,8 @@ def test_the_planners_kernels_are_kept_with_the_simulators(tmp_path: Path, monke
     monkeypatch.setattr(kernel_cache, "folder", lambda name: kernel_cache._claimed(tmp_path / name))
     monkeypatch.setattr(planning_compiled, "SET", kernel_cache.KernelSet(*planning_compiled.SET.modules))
     kernels = planning_compiled.compiled.__wrapped__()
-    assert kernels["detach"].stats.cache_path.startswith(str(tmp_path))
+    for name in planning_compiled.CALLED:
+        assert kernels[name].stats.cache_path.startswith(str(tmp_path))
     assert kernels.keys() == planning_compiled.SET.named.keys()
 
 
@@ -196,6 +198,20 @@ def test_a_kernel_is_kept_and_read_again_without_the_compiler(drawing: kernel_ca
     kept.write_bytes(written[:-1])  # damaged: compiled anew
     assert draws(kept_kernels(drawing, ("draw",))["draw"]) == expected
     assert len(kept.read_bytes()) >= len(written)
+
+
+def test_what_one_library_brings_and_another_only_declares_is_in_the_machine_code() -> None:
+    """Of what may be brought several times, a linker leaves out what neither of its two calls."""
+    from llvmlite.binding import parse_assembly
+
+    from hcloud import kernel_compiler
+
+    texts = ["declare i64 @help()\ndefine i64 @call() {\n%x = call i64 @help()\nret i64 %x\n}",
+        "define i64 @one() {\nret i64 1\n}", "define i64 @two() {\nret i64 2\n}",
+        "define linkonce_odr i64 @help() {\nret i64 3\n}"]  # fmt: skip
+    brought = [SimpleNamespace(_get_module_for_linking=partial(parse_assembly, text)) for text in texts]
+    linked = kernel_compiler._linked(brought)
+    assert {f.name: f.is_declaration for f in linked.functions} == dict.fromkeys(("call", "one", "two", "help"), False)
 
 
 def test_where_numba_differs_kernels_are_compiled_in_its_usual_way(
