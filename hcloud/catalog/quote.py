@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from functools import lru_cache
 
 from hcloud.model.catalog import BillingRule, Offer, SustainedUse
 from hcloud.units import HOURS_PER_MONTH, SECONDS_PER_HOUR
@@ -44,6 +45,7 @@ def amortised_cost(offer: Offer, hours: int | Decimal) -> Decimal:
     return offer.effective_hourly * min(hours, offer.term_hours)
 
 
+@lru_cache(maxsize=1 << 14)
 def sustained_factor(rule: SustainedUse, utilisation: Decimal) -> Decimal:
     """List-price hours charged per month-hour for a resource in use a fraction ``utilisation`` of the month.
 

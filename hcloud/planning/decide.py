@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -21,7 +20,7 @@ from hcloud.planning.fleets.candidates import Candidate, find_candidates, of_mac
 from hcloud.planning.fleets.evaluate import Evaluation, evaluate, fill
 from hcloud.planning.fleets.fleet import Fleet, Holding, hours_in_use, serve, vcpus_held
 from hcloud.planning.fleets.floor import NOTHING_LEFT_OUT, LeftOut
-from hcloud.planning.fleets.mix import Bound, lower_bound, mixed_reserve, useful_types
+from hcloud.planning.fleets.mix import Bound, is_provable, lower_bound, mixed_reserve, shape_of, useful_types
 from hcloud.planning.fleets.options import (
     DemandParts,
     FleetProblem,
@@ -48,7 +47,6 @@ if TYPE_CHECKING:
     from hcloud.model.workload import Floats
 
 WORTH_SEVERAL = 0.1  # ours: run as HC a reserve of several shapes costs more; a second best saves so much
-
 
 RelaxedRegion = tuple[tuple[Candidate, ...], Bound]
 """The useful types of a region, and what fractions of them cost at the least."""
@@ -144,7 +142,7 @@ class Given:
     may run in the idle hours of what is reserved; ``otherwise``, the decision without them: it is never done worse than
     that; ``required``, what jobs require of their machine; ``whole``, jobs that some size of a chosen type's shape has
     to hold, beside its own; ``compared``, what the fleet is chosen among, where that was found before; ``holdings``,
-    what of the cheapest types to hold."""
+    what of the cheapest types to hold; ``only_cost`` leaves out what it is compared with."""
 
     running: RunningJobs | None = None
     reserve: int | None = None
@@ -156,6 +154,7 @@ class Given:
     whole: RunningJobs | None = None
     compared: ComparedFleets | None = None
     holdings: tuple[Holding, ...] | None = None
+    only_cost: bool = False
 
 
 def decide(
@@ -187,7 +186,7 @@ def decide(
         chosen.method,
         chosen.gap + float(chosen.fleet.cost - start.fleet.cost),
         chosen.lower_bound,
-        rivals(options, chosen, settings),
+        () if given.only_cost else rivals(options, chosen, settings),
         evaluations,
         compared.refusals,
         tuple(fall(chosen, evaluations, options, asked, -f) for f in settings.risk.falls),
@@ -200,7 +199,7 @@ def decide(
         ladders,
         stated(chosen.fleet, chosen.types, ladders, chosen.option.parts.planned),
         compared,
-        _if_divisible(compared, optimum),
+        None if given.only_cost else _if_divisible(compared, optimum),
         optimum.left_out if chosen is optimum else NOTHING_LEFT_OUT,
     )
 
@@ -292,15 +291,18 @@ def _choose(compared: ComparedFleets, settings: PlanSettings, *, proven: bool = 
         """The fleet of several types, if it saves enough and holds the jobs."""
         several = together([by_address[c.address] for c in shapes], asked)
         forecast, start = several.parts.planned, (fractional.cost, np.array([wanted[c] for c in shapes]))
+        if prove and not is_provable(shapes, forecast):
+            return None
         mix = mixed_reserve(shapes, forecast, start, settings.commit_min_saving, prove=prove)
-        fleet, cheapest = (_but_at_last(held, shapes, forecast) for held in (mix.holdings, mix.cheapest))
+        fleet = _but_at_last(mix.holdings, shapes, forecast)
         needed = forecast.beside(vcpus_held(fleet, shapes, forecast))
         is_second = len(shapes) < len(used) and reserves_several(fleet)
         if float(fleet.cost) >= min(enough, float(best.cost) * (1 - WORTH_SEVERAL) if is_second else enough):
             return None
         if asked.leanest is not None and not are_held(fleet, shapes, needed, asked.leanest):
             return None
-        gap, left = max(float(fleet.cost) - mix.bound, 0.0), LeftOut.between(fleet, cheapest)
+        gap, cheapest = max(float(fleet.cost) - mix.bound, 0.0), _but_at_last(mix.cheapest, shapes, forecast)
+        left = LeftOut.between(fleet, cheapest)
         return ChosenFleet(_in_use(shapes, fleet), several, fleet, mix.method, gap, bound, left)
 
     # Whole machines may need one more family; and of fleets that cost the same in sums one may hold the jobs.
@@ -314,7 +316,8 @@ def _choose(compared: ComparedFleets, settings: PlanSettings, *, proven: bool = 
 def _but_at_last(held: Sequence[Holding], types: Sequence[Candidate], forecast: Forecast) -> Fleet:
     """The fleet with what is held, without what is bought anew at last for a part of its term if that is cheaper."""
     ended = [h for h in held if h.start_hour + h.offer.term_hours <= forecast.hours]
-    return min((serve(forecast, types, kept) for kept in (held, ended)), key=lambda fleet: fleet.cost)
+    ways = {len(held): held, len(ended): ended}.values()
+    return min((serve(forecast, types, kept) for kept in ways), key=lambda fleet: fleet.cost)
 
 
 def _beside_the_cheapest(chosen: ChosenFleet, settings: PlanSettings) -> ChosenFleet:
@@ -382,11 +385,6 @@ def _by_shape(
         if evaluation.candidate in useful:
             cheapest.setdefault(shape_of(evaluation.candidate), evaluation.candidate)
     return {candidate: wanted[shape] for shape, candidate in cheapest.items()}
-
-
-def shape_of(candidate: Candidate) -> int:
-    """The power of two nearest to its GiB per vCPU: of one shape types are not mixed."""
-    return round(math.log2(candidate.shape.memory_gib / candidate.shape.vcpus))
 
 
 def _regions(candidates: Sequence[Candidate]) -> list[tuple[Candidate, ...]]:

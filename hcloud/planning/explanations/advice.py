@@ -63,7 +63,7 @@ def on_spot(decision: FleetDecision, book: PriceBook, demand: Demand, given: Giv
         return
     settings = replace(decision.settings, spot_share_of_batch=1.0, risk=RiskSettings(futures=0, falls=()))
     try:
-        found = decide(book, demand, settings, decision.owned, given)
+        found = decide(book, demand, settings, decision.owned, replace(given, only_cost=True))
     except HcloudError:
         return
     saved = decision.machines.cost - found.machines.cost - found.spot.cost
@@ -120,7 +120,7 @@ def _cost(settings: PlanSettings, owned: Sequence[Owned], ground: tuple[PriceBoo
     """The cheapest fleet under other settings; None where they allow none."""
     book, demand, given = ground
     try:
-        return decide(book, demand, settings, owned, given).machines.cost
+        return decide(book, demand, settings, owned, replace(given, only_cost=True)).machines.cost
     except HcloudError:
         return None
 

@@ -9,7 +9,7 @@ from decimal import Decimal
 from hcloud.model.catalog import Offer
 from hcloud.model.plans.held import is_soon
 from hcloud.model.plans.plan import Flip, Lever, Sizing
-from hcloud.planning.decide import FleetDecision, shape_of
+from hcloud.planning.decide import FleetDecision
 from hcloud.planning.fleets.at_expiry import level_costs
 from hcloud.planning.fleets.candidates import Candidate
 from hcloud.planning.fleets.evaluate import (
@@ -22,6 +22,7 @@ from hcloud.planning.fleets.evaluate import (
 )
 from hcloud.planning.fleets.fleet import Holding, instances_needed, serve
 from hcloud.planning.fleets.floor import dearer_by
+from hcloud.planning.fleets.mix import shape_of
 from hcloud.planning.fleets.options import dividing
 from hcloud.units import SECONDS_PER_HOUR, cents, rate
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     Counts = NDArray[np.int64]
 
 SLACK = 1e-9  # a demand this little above a whole instance is rounding noise, not a reason for another instance
+_BLOCK = 8192  # ours: steps that are covered at once, so that what is compared stays in the cache of a processor
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,23 +110,25 @@ def cover(cores: Floats, memory: Floats, candidates: Sequence[Candidate]) -> lis
     Two types suffice for the fractional optimum (a basic solution of two constraints); of each pair the fractional
     count of the first is rounded both ways and the second fills up.
     """
-    choices = _choices(cores, memory, candidates)
-    cheapest, chosen = np.full(len(cores), np.inf), np.zeros(len(cores), dtype=np.int64)
-    for which, counts in enumerate(choices):
-        cost = np.sum([n * float(candidates[i].on_demand.hourly) for i, n in counts.items()], axis=0)
-        better = cost < cheapest - SLACK
-        cheapest[better], chosen[better] = cost[better], which
     best = [np.zeros(len(cores), dtype=np.int64) for _ in candidates]
-    for which in np.unique(chosen):
-        at = chosen == which
-        for i, n in choices[which].items():
-            best[i][at] = n[at]
+    for first in range(0, len(cores), _BLOCK):
+        some = slice(first, first + _BLOCK)
+        choices = _choices(cores[some], memory[some], candidates)
+        cheapest, chosen = np.full(len(cores[some]), np.inf), np.zeros(len(cores[some]), dtype=np.int64)
+        for which, counts in enumerate(choices):
+            cost = sum(n * float(candidates[i].on_demand.hourly) for i, n in counts.items())
+            better = cost < cheapest - SLACK
+            np.copyto(cheapest, cost, where=better)
+            np.copyto(chosen, which, where=better)
+        for which, counts in enumerate(choices):
+            for i, n in counts.items():
+                np.copyto(best[i][some], n, where=chosen == which, casting="unsafe")
     return best
 
 
-def _choices(cores: Floats, memory: Floats, candidates: Sequence[Candidate]) -> list[dict[int, Counts]]:
+def _choices(cores: Floats, memory: Floats, candidates: Sequence[Candidate]) -> list[dict[int, Floats]]:
     """Every single type, then every pair with the first type's fractional share rounded down and up."""
-    choices = [{i: instances_needed(cores, memory, c)} for i, c in enumerate(candidates)]
+    choices = [{i: np.ceil(_load(cores, memory, c) - SLACK)} for i, c in enumerate(candidates)]
     for i, j in itertools.combinations(range(len(candidates)), 2):
         (a, a_gib), (b, b_gib) = candidates[i].capacity, candidates[j].capacity
         determinant = float(a * b_gib - b * a_gib)
@@ -133,9 +136,9 @@ def _choices(cores: Floats, memory: Floats, candidates: Sequence[Candidate]) -> 
             continue
         share = (cores * float(b_gib) - memory * float(b)) / determinant
         for first in (np.floor(share), np.ceil(share)):
-            n = np.maximum(first, 0).astype(np.int64)
-            left_cores, left_memory = cores - n * float(a), memory - n * float(a_gib)
-            choices.append({i: n, j: instances_needed(left_cores, left_memory, candidates[j])})
+            n = np.maximum(first, 0.0)
+            left = _load(cores - n * float(a), memory - n * float(a_gib), candidates[j])
+            choices.append({i: n, j: np.ceil(left - SLACK)})
     return choices
 
 
@@ -193,16 +196,17 @@ def _sustained_hours(counts: Counts, parts: Floats, forecast: Forecast, rule: Su
     charged, whole, owned = Decimal(0), _hours(int(counts.sum()), forecast), _part_hours(float(parts.sum()), forecast)
     months = forecast.months
     for month in range(int(months[-1]) + 1):
-        at = months == month
+        at = slice(*np.searchsorted(months, [month, month + 1]))
         charged += charged_unit_hours(_levels(counts[at], parts[at] * forecast.by_part, forecast), rule)
     return charged if forecast.by_part or not owned else charged * (whole - owned) / whole
 
 
 def _levels(counts: Counts, parts: Floats, forecast: Forecast) -> dict[Decimal, Decimal]:
     """For how many hours how many instances ran together, one fewer for the parts of steps in which one rests."""
-    values, which, steps = np.unique(counts, return_inverse=True, return_counts=True)
+    steps, rest = np.bincount(counts), np.bincount(counts, parts)
     levels = dict[Decimal, Decimal]()
-    for value, number, part in zip(values, steps, np.bincount(which, parts, len(values)), strict=True):
+    for value in np.flatnonzero(steps):
+        number, part = steps[value], rest[value]
         rests = _part_hours(float(part), forecast)
         for level, hours in ((int(value), _hours(int(number), forecast) - rests), (int(value) - 1, rests)):
             if hours:

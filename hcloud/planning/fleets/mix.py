@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -54,6 +55,11 @@ class Mix:
     cheapest: tuple[Holding, ...]
     bound: float
     method: str
+
+
+def shape_of(candidate: Candidate) -> int:
+    """The power of two nearest to its GiB per vCPU: of one shape types are not mixed."""
+    return round(math.log2(candidate.shape.memory_gib / candidate.shape.vcpus))
 
 
 def useful_types(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
@@ -152,15 +158,15 @@ def mixed_reserve(
     """A constant reserve of the types in whole instances, from their cheapest commitments on, renewed at expiry,
     without those that save less than the part ``least`` of their cost.
 
-    A search from the ``fractional`` optimum (its dollars and instances by type); to ``prove`` it, from an integer
-    program where that is small enough. The bound of fractions stands where the program proves none: after a search, and
-    where purchases at other times or sustained use could cost less than the program knows.
+    A search from the ``fractional`` optimum (its dollars and instances by type); to ``prove`` it, where that
+    :func:`is_provable`, from an integer program. The bound of fractions stands where the program proves none: after a
+    search, and where purchases at other times or sustained use could cost less than the program knows.
     """
     bound, start = fractional
     horizon = forecast.hours
     loads = loads_of(forecast, 1)
     ladders = [ladder(c.commitments, horizon) for c in types]
-    if prove and len(types) * len(loads) <= SOLVED_WHOLE and _most_at_once(types, loads) <= SOLVED_MACHINES:
+    if prove:
         start, proven = _whole(types, ladders, loads, horizon)
         settled = all(c.sustained is None and all(o.term_hours >= horizon for o in c.commitments) for c in types)
         bound, method, move = proven if settled else bound, EXACT, 1
@@ -177,9 +183,12 @@ def mixed_reserve(
     return Mix(as_sold(worth, {dear: o for of in sold for dear, o in of.items()}), cheapest, bound, method)
 
 
-def _most_at_once(types: Sequence[Candidate], loads: Loads) -> float:
-    """Machines at the peak, of the type of which it takes fewest."""
-    return min(float(np.maximum(loads.cores / c, loads.memory / m).max()) for c, m in map(_shape, types))
+def is_provable(types: Sequence[Candidate], forecast: Forecast) -> bool:
+    """Whether an integer program of these types is small enough: of loads, and of machines at the peak, of the type of
+    which it takes fewest."""
+    loads = loads_of(forecast, 1)
+    most = min(float(np.maximum(loads.cores / c, loads.memory / m).max()) for c, m in map(_shape, types))
+    return len(types) * len(loads) <= SOLVED_WHOLE and most <= SOLVED_MACHINES
 
 
 def _whole(

@@ -11,7 +11,7 @@ from hcloud.errors import InputError
 from hcloud.model.plans.held import FIRST_WEEKS
 from hcloud.model.workload import Demand
 from hcloud.planning.forecasting.covered import CoveredParts
-from hcloud.planning.forecasting.demand import most_at_once
+from hcloud.planning.forecasting.demand import in_steps, most_at_once
 from hcloud.planning.forecasting.idle import IdleHours
 from hcloud.planning.forecasting.window import demand_within
 from hcloud.planning.settings import Outlook
@@ -123,20 +123,24 @@ def choose_step(workload: Workload, window: Window, outlook: Outlook) -> int:
 
 def hidden_in_steps(workload: Workload, seconds: int, window: Window) -> float:
     """How far use by how long it lasts, which is what commitments are sized by, lies apart in means over so many
-    seconds and of 5 minutes (of a series: of its own steps, if longer), as a part of all use; 0 where that is less
-    than ``MUCH_OF_USE``."""
-    step = FINE_STEP
-    if isinstance(workload, Demand):
-        step = max(step, workload.step_seconds)
-    elif _used_by_shorter(workload, seconds) < MUCH_OF_USE:
+    seconds and in the :func:`finest_step`, as a part of all use; 0 where that is less than ``MUCH_OF_USE``."""
+    step = finest_step(workload, seconds)
+    of_longer = not isinstance(workload, Demand) and _used_by_shorter(workload, seconds) < MUCH_OF_USE
+    if of_longer or seconds % step or seconds == step:
         return 0.0
-    if seconds % step or seconds == step:
-        return 0.0
+    if isinstance(workload, Demand) and workload.step_seconds > step:
+        workload = in_steps(workload, step)
     fine, means = (np.sort(demand_within(workload, each, window).cores) for each in (step, seconds))
     count = min(len(fine), len(means) * (seconds // step))
     apart = np.abs(fine[-count:] - np.repeat(means, seconds // step)[-count:])
     share = float(apart.sum() / max(fine.sum(), ROUNDING))
     return share if share > MUCH_OF_USE else 0.0
+
+
+def finest_step(workload: Workload, seconds: int) -> int:
+    """The steps of a series where such fill so many seconds, else 5 minutes, which is the shortest."""
+    own = workload.step_seconds if isinstance(workload, Demand) else FINE_STEP
+    return own if own > FINE_STEP and seconds % own == 0 else FINE_STEP
 
 
 def _used_by_shorter(jobs: Jobs, seconds: float) -> float:

@@ -139,7 +139,7 @@ def _packed(running: RunningJobs, moments: _Moments, machines: MachineSizes) -> 
     is_exact = _is_exact(machines.sizes, shapes.count)
     taken = moments.in_use(running, _rounded(wanted, machines.sizes), is_exact=is_exact)
     for size in [s for s in machines.sizes if largest <= s <= largest * LARGER]:
-        fitted = _first_fit(moments.by_level(wanted, size), _levels(machines.sizes, size)) * size
+        fitted = _first_fit(moments.by_level(wanted, size), _levels(machines.sizes, size))[moments.alike] * size
         less = np.minimum(taken, fitted)
         if size == largest or float(less.sum()) < float(taken.sum()) * (1 - WORTH_LARGER):
             taken, largest = less, size
@@ -172,7 +172,8 @@ def _rounded(wanted: Floats, sizes: Sequence[float]) -> Floats:
 class _Moments:
     """Moments at equal distances over a demand series, so many of ``each`` step: what all jobs have in use at each; of
     those that cannot be split and run at one at least, by shape or by job, the first moment they run at and the first
-    after it. Where shapes are few, ``running`` counts the jobs of each shape at each moment in their place."""
+    after it. Where shapes are few, ``running`` counts the jobs of each shape in their place, once for all moments that
+    are ``alike``: each moment has the number of its column."""
 
     each: int
     apart: float
@@ -183,6 +184,7 @@ class _Moments:
     first: Counts
     last: Counts
     running: Counts | None
+    alike: Rows | slice
     packed: dict[MachineSizes, Packed] = field(default_factory=dict)
 
     @classmethod
@@ -199,9 +201,9 @@ class _Moments:
         shape = spanning if shapes.shape is None else shapes.shape[spanning].astype(np.intp)
         cells = len(shapes.cores) * (count + 1)
         if shapes.shape is None or cells > max(shapes.count, _CELLS):
-            return cls(each, apart, start, cores, memory, shape, first, last, None)
-        none, counts = np.empty(0, np.int64), _counts(shape, (first, last), (len(shapes.cores), count))
-        return cls(each, apart, start, cores, memory, none, none, none, counts)
+            return cls(each, apart, start, cores, memory, shape, first, last, None, slice(None))
+        none, (counts, alike) = np.empty(0, np.int64), _alike(_counts(shape, (first, last), (len(shapes.cores), count)))
+        return cls(each, apart, start, cores, memory, none, none, none, counts, alike)
 
     def in_use(self, running: RunningJobs, sizes: Floats, *, is_exact: bool) -> Floats:
         """The sum of the sizes, by shape, of the jobs that run at each moment; in the order of the jobs unless sums are
@@ -214,22 +216,31 @@ class _Moments:
             )
             return _in_use(first, last, sizes if shapes.shape is None else sizes[shapes.shape], count)
         if self.running is not None:
-            return sizes @ self.running
+            return (sizes @ self.running)[self.alike]
         return _in_use(self.first, self.last, sizes[self.shape], count)
 
     def by_level(self, wanted: Floats, size: float) -> Counts:
         """How many jobs of each level (their part of a machine of ``size``, in ``LEVELS``, rounded up) run at each
-        moment; jobs below one level fill gaps and do not count."""
+        moment (of those that are ``alike``, at one); jobs below one level fill gaps and do not count."""
         level = np.minimum(np.ceil(wanted / size * LEVELS - 1e-9), LEVELS + 1).astype(np.int8)
         level[(level <= 1) | (level > LEVELS)] = 0
         if self.running is None:
             level = level[self.shape]
             some = np.flatnonzero(level)
             return _counts(level[some], (self.first[some], self.last[some]), (LEVELS + 1, len(self.cores)))
-        found = np.zeros((LEVELS + 1, len(self.cores)), np.int64)
+        found = np.zeros((LEVELS + 1, self.running.shape[1]), np.int64)
         for shape in np.flatnonzero(level):
             found[level[shape]] += self.running[shape]
         return found
+
+
+def _alike(counts: Counts) -> tuple[Counts, Rows]:
+    """The different columns, and which of them each column is."""
+    order = np.lexsort(counts)
+    starts = np.append(True, (np.diff(counts[:, order]) != 0).any(axis=0))
+    alike = np.empty(len(order), np.intp)
+    alike[order] = np.cumsum(starts) - 1
+    return counts[:, order[starts]], alike
 
 
 def _reached(moments: Floats, count: int) -> Counts:

@@ -275,13 +275,14 @@ def _as_operated(decision: FleetDecision, operation: Operation, asked: Asked) ->
 
 def planned_demand(workload: Jobs | Demand, settings: PlanSettings) -> Demand:
     """Demand by planning step within the window that counts; where a term ends inside the horizon the steps are hours
-    at least. The steps of a series are its own where they are longer and fill the horizon."""
+    at least. The steps of a series are its own where they are longer and fill the horizon and a day."""
     window = window_of(workload)
     step = choose_step(workload, window, settings.outlook)
     if settings.is_renewed:
         step = max(step, SECONDS_PER_HOUR)
     if isinstance(workload, Demand) and not settings.outlook.step_seconds:
-        if settings.outlook.horizon_hours * SECONDS_PER_HOUR % max(step, workload.step_seconds):
+        longer = max(step, workload.step_seconds)
+        if settings.outlook.horizon_hours * SECONDS_PER_HOUR % longer or DAY % longer:
             workload = in_steps(workload, step)
         step = max(step, workload.step_seconds)
     return demand_within(workload, step, window)

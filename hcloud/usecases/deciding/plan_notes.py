@@ -20,9 +20,9 @@ from hcloud.planning.decide import FleetDecision
 from hcloud.planning.fleets.candidates import UNPRICED, offers_compared
 from hcloud.planning.forecasting.fall import WORTH_A_WARNING, end_of, ends_lower, filling_days
 from hcloud.planning.forecasting.forecast import (
-    FINE_STEP,
     WEEK,
     far_above_means,
+    finest_step,
     hidden_in_steps,
     is_filled_up,
 )
@@ -285,13 +285,18 @@ def _of_parts(seen: PlanNoteInputs) -> Iterator[str]:
             " save less: 'hcloud simulate PLAN' shows how much"
         )
     elif share := hidden_in_steps(jobs, seen.demand.step_seconds, seen.demand.window):
-        finer = max(FINE_STEP, jobs.step_seconds if isinstance(jobs, Demand) else 0)
+        finer = finest_step(jobs, seen.demand.step_seconds)
         long = ", or terms: [3] of markets" if settings.outlook.horizon_hours <= 3 * HOURS_PER_YEAR else ""
         yield (
             f"machines are counted by means of {step}, and at least {share / 2:.0%} of use is above these means."
             f" Commitments save less than this plan says: set planning.step: {format_duration(finer)}"
             + f" and a horizon in which no term ends (planning.horizon: 1y{long})" * settings.is_renewed
             + ", or compare by simulation with --strategy auto" * (isinstance(jobs, Jobs) and seen.operation is None)
+        )
+    elif isinstance(jobs, Demand) and jobs.step_seconds > SECONDS_PER_HOUR:
+        yield (
+            f"the series has means of {format_duration(jobs.step_seconds)}: how use varies within them is not known;"
+            " where it does, commitments save less than this plan says. Give it in steps of an hour or less"
         )
 
 

@@ -178,7 +178,8 @@ def _cost_of_part(part: Jobs, owned: Sequence[Owned], whole: PlannedTogether, bo
     risk = RiskSettings(futures=0) if settings.risk.regret_quantile is None else settings.risk
     settings = replace(settings, risk=replace(risk, falls=()), speeds=tuple(speeds_of(part, book)))
     required = required_of(part, demand)
-    given = Given(running_of(part, settings.divisible, demand), leanest=leanest_of(part, demand), required=required)
+    running, leanest = running_of(part, settings.divisible, demand), leanest_of(part, demand)
+    given = Given(running, leanest=leanest, required=required, only_cost=True)
     try:
         decision = decide(book, demand, settings, owned, given)
     except EvidenceError:

@@ -321,6 +321,19 @@ def test_work_left_running_after_the_last_submission_counts_where_it_is_most_of_
     assert (workload["hours"], workload["peak_cores"]) == (48.0, 24.0)
 
 
+@pytest.mark.parametrize(
+    ("step", "said"), [(3600, ""), (7200, "the series has means of 2h: how use varies within them")]
+)
+def test_what_steps_longer_than_an_hour_hide_is_said_to_be_unknown(
+    step: int, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "series.csv"
+    path.write_text("timestamp,value\n" + "".join(f"{n * step},{20 + n % 3}\n" for n in range(200)), encoding="utf-8")
+    assert run(["plan", str(path), *NOW, "--set", "series_value=cores", "--family", "m6i", "-o", "json"]) == 0
+    warnings = [w for w in json.loads(capsys.readouterr().out)["warnings"] if "the series has means" in w]
+    assert [w[: len(said)] for w in warnings] == [said] * bool(said)
+
+
 def test_jobs_of_minutes_that_begin_together_are_not_reserved_for_as_if_they_ran_for_an_hour(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

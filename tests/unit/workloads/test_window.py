@@ -274,3 +274,14 @@ def test_steps_of_a_series_that_do_not_fill_a_year_are_planned_in_shorter_ones(s
         held = getattr(planned, name).sum() * planned.step_seconds
         assert held == pytest.approx(getattr(demand, name).sum() * step, rel=0.05), "less a part of the last step"
     assert planned.cores.max() <= 8
+
+
+@pytest.mark.parametrize("step", [420, 1500, 2700, 5400, 18_000])
+def test_use_in_steps_that_do_not_fill_an_hour_or_a_day_is_not_spread_over_hours(step: int) -> None:
+    """A quarter of the steps need 120 vCPUs: hours in which part of such a step lies need fewer, for longer."""
+    use = np.array([120.0, 0.0, 0.0, 0.0] * (14 * 86_400 // step // 4))
+    series = Demand(0.0, step, use, use * 4, use, Provenance("made", "series", "0", 3))
+    planned = planned_demand(series, PlanSettings(markets=(Market(),)))
+    assert 86_400 % planned.step_seconds == 0
+    assert float((planned.cores > 60).mean()) == pytest.approx(0.25, abs=0.01)
+    assert float((planned.cores > 0).mean()) == pytest.approx(0.25, abs=0.15)
