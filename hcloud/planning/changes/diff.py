@@ -264,6 +264,8 @@ def _resolve(draft: _Draft, address: str, needed: int) -> int:
         wanted = min(owed, needed)
         when = f"{intent.at:%Y-%m-%d %H:%M:%S} UTC"
         reason = f"ordered at {when} with an unknown outcome: sent again with the same key"
+        if owed > wanted:
+            reason += f"; {owed - wanted} of its {owed} {'are' if owed - wanted > 1 else 'is'} then terminated"
         more = (draft.rate(order) or NOTHING) * wanted
         draft.changes.append(
             Change(Action.REPLACE, How.RESOLVE, address, order.instance_type, wanted, more, reason, (), intent.number)
