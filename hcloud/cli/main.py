@@ -122,17 +122,10 @@ def call_program(session: CliSession, verb: str, site: Path, nodes: Sequence[str
 
 @contextmanager
 def told_below(flags: frozenset[str]) -> Iterator[None]:
-    """Hand on the flags that reach further than the terminal, for this command line alone, and let a store be heard
-    that one of them takes."""
+    """Hand on the flags that reach further than the terminal, for this command line alone."""
     given = {name: "1" for flag, name in SET_BELOW.items() if flag in flags}
     before = {name: os.environ.get(name) for name in given}
     os.environ.update(given)
-    if os.environ.get(SET_BELOW["unsafe_store"]) == "1":
-        import logging
-
-        heard = logging.StreamHandler()
-        heard.setFormatter(logging.Formatter("warning: %(message)s"))
-        logging.getLogger("hcloud").handlers[:] = [heard]
     try:
         yield
     finally:

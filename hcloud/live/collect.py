@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 
 from hcloud.errors import (
     DeniedByGuardError,
@@ -76,11 +76,15 @@ def _judged(machine: Machine, lineage: str, lineages: Sequence[str], at: datetim
         return Orphan(machine, mine, f"'hcloud operate status' shows it, 'hcloud operate stop' ends it; {lost}")
     if PROTECTED_TAG in machine.tags:
         return Orphan(machine, "in no state", "it is protected")
+    over = _over(machine.tags.get(TAG_EXPIRES, ""))
+    if machine.is_of_measurement and machine.lineage not in (lineage, *lineages) and not (over and over <= at):
+        until = f", expires {over:%Y-%m-%d %H:%M} UTC" if over else ""
+        return Orphan(machine, f"of a measurement{until}", "it may be in use")
     if machine.launched is None or at - machine.launched < GRACE:
         return Orphan(machine, "in no state", "it is younger than five minutes")
     if machine.lineage == lineage:
         return Orphan(machine, "has this state's tag but is not in the state")
-    if _is_over(machine.tags.get(TAG_EXPIRES, ""), at):
+    if over and over <= at:
         return Orphan(machine, f"of the state {machine.lineage[:8]}, expired")
     if machine.lineage in lineages:
         return Orphan(machine, f"of the state {machine.lineage[:8]}, which --lineage declares lost")
@@ -89,11 +93,11 @@ def _judged(machine: Machine, lineage: str, lineages: Sequence[str], at: datetim
     )
 
 
-def _is_over(expires: str, at: datetime) -> bool:
+def _over(expires: str) -> datetime | None:
     try:
-        return datetime.strptime(expires, EXPIRY_FORM).replace(tzinfo=at.tzinfo) <= at
+        return datetime.strptime(expires, EXPIRY_FORM).replace(tzinfo=UTC)
     except ValueError:
-        return False
+        return None
 
 
 def collect(site: Site, found: Sequence[Orphan], approval: ChangeApproval) -> tuple[str, ...]:

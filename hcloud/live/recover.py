@@ -45,7 +45,7 @@ def rebuild(site: Site, store: MendableStore, lineage: str | None = None) -> Rec
         check_scope(remains.latest, scope)
     told = _told(site, patience, remains)
     project = remains.latest.project if remains.latest is not None else _project(site)
-    planned = [m for m in told if not m.is_of_live_work]
+    planned = [m for m in told if m.is_of_plan or m.lineage in remains.lineages]
     ours = [m for m in _sure(site, patience, store, planned) if m.state.is_live and m.tags.get(TAG_PROJECT) == project]
     counts = Counter(m.lineage for m in ours)
     if lineage and lineage not in {*remains.lineages, *counts}:

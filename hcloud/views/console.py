@@ -24,7 +24,7 @@ from hcloud.views.tables import Figures, fitted
 PIPE_WIDTH = 100
 SOON_SECONDS = 0.5  # ours: what takes less needs no sign that it is under way
 _OF_A_CLOUD = re.compile(
-    r"\bhcloud (?:apply|destroy|drift|gc|recover|status|operate (?:run|stop|drain)|(?P<of_state>"
+    r"\bhcloud (?:apply|destroy|drift|gc|plan(?=')|recover|status|operate (?:run|stop|drain)|(?P<of_state>"
     r"operate (?:status|cancel|explain)|state (?:list|force-unlock)))\b"
     r"(?=(?P<given>(?: --\w+ (?:'[^']*'|[^\s'])+)*))"
 )

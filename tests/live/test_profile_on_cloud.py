@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -14,6 +15,7 @@ from datetime import date
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from waiting import PATIENCE, until
@@ -28,7 +30,7 @@ from hcloud.fake.server import FakeServer
 from hcloud.live.applying.guards import ChangeApproval
 from hcloud.live.collect import collect, orphans
 from hcloud.live.patience import StoppedError
-from hcloud.model.holdings.live import TAG_EXPIRES, Launch, LaunchImage, LaunchTemplate, Owner
+from hcloud.model.holdings.live import TAG_EXPIRES, TAG_LINEAGE, Launch, LaunchImage, LaunchTemplate, Owner
 from hcloud.model.measured.profile import Aspect
 from hcloud.planning.changes.slots import CloudRegion
 from hcloud.profiling.local.machines import passing_host
@@ -165,7 +167,10 @@ def test_an_application_that_fails_there_says_what_it_said(aws: FakeAws, capsys:
     assert not aws.ledger.live(aws.clock.now())
 
 
-def test_A3_a_killed_run_leaves_a_machine_that_its_state_can_end(aws: FakeAws, tmp_path: Path) -> None:
+def test_A3_a_killed_run_leaves_a_machine_that_its_state_can_end(
+    aws: FakeAws, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of its machine 'hcloud status' said nothing, and 'hcloud gc' that another state may own it, for hours."""
     root = str(Path(main.__file__).parents[2])
     words = ["profile", "run", "--cloud", "aws", "--max-dollars", "1", *QUICK, "--", "sleep", "1"]
     with subprocess.Popen(
@@ -176,9 +181,17 @@ def test_A3_a_killed_run_leaves_a_machine_that_its_state_can_end(aws: FakeAws, t
     ) as run:
         until(lambda: aws.ledger.calls(["GetConsoleOutput"]))
         run.send_signal(signal.SIGKILL)
-    assert len(aws.ledger.live(aws.clock.now())) == 1
-    assert main.run(["gc", "--delete", "--ends", "1", "-y"]) == 0
+    [machine] = aws.ledger.live(aws.clock.now())
+    assert main.run(["gc", "--cloud", "aws", "--delete", "--ends", "1", "-y"]) == 0
     assert len(aws.ledger.live(aws.clock.now())) == 1, "it may still be in use"
+    told = " ".join(capsys.readouterr().err.split())
+    assert f"{machine.id}, if its measurement was killed: hcloud gc --cloud aws --lineage" in told
+    assert f"{machine.tags[TAG_LINEAGE]} --delete --ends 1" in told
+    assert main.run(["status", "--cloud", "aws", "-o", "json"]) == 0
+    assert [m["id"] for m in json.loads(capsys.readouterr().out)["beside"]] == [machine.id]
+    assert main.run(["status", "--cloud", "aws"]) == 0
+    told = " ".join(capsys.readouterr().err.split())
+    assert "1 machine of 'hcloud profile run --cloud' beside these: if that was killed, 'hcloud gc --cloud aws'" in told
     [probe] = (tmp_path / ".hcloud" / "probes").iterdir()
     assert main.run(["destroy", "--state", str(probe), "--ends", "1", "-y"]) == 0
     assert not aws.ledger.live(aws.clock.now())
@@ -329,6 +342,23 @@ def test_F1_credentials_that_expire_leave_a_state_that_says_what_to_end(stage: S
     state = open_store(str(probe)).load()
     assert state is not None
     assert [r.id for r in state.records] == [m.id for m in stage.cloud.ledger.live(stage.cloud.clock.now())]
+
+
+@pytest.mark.parametrize("cloud", ["fake", "local"])
+def test_what_is_printed_ends_the_machine_where_it_is_pasted(
+    cloud: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On a fake, and on this machine, it looked for machines beside the measurement's own state, where none are."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(Trip, "wait", Mock(side_effect=KeyboardInterrupt))
+        patched.setattr(Trip, "end", lambda trip: None)
+        assert main.run(["profile", "run", "--cloud", cloud, *QUICK, "--", "sleep", "1"]) == 130
+    [probe] = Path(".hcloud/probes").iterdir()
+    assert main.run(["destroy", "--cloud", cloud, "--state", str(probe), "--ends", "1", "-y"]) == 0
+    capsys.readouterr()
+    assert main.run(["gc", "--cloud", cloud]) == 0
+    assert capsys.readouterr().out == "nothing found\n"
 
 
 def test_the_machine_is_launched_from_the_image_that_its_name_stood_for(stage: Stage) -> None:

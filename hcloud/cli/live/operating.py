@@ -34,9 +34,8 @@ def work(here: LiveGround, operation: OpenedWork, terminal: Terminal, shown: Tol
     from hcloud.views.live.operating import Moment, compared_lines, operating_screen, outcome_lines, unlucky_beyond
 
     loop, now = operation.loop, operation.loop.desk.now
-    if operation.goes_on:
-        asked = f" ({loop.fold.asked} asked for)" if loop.fold.asked else ""
-        terminal.note(f"going on with {operation.directory}{asked}")
+    with _whatever_ends_it(loop.fold, terminal):
+        _tell_beginning(here, operation, terminal)
     more, leaving = True, stopping(terminal, "leaving: jobs and machines go on")
     with _whatever_ends_it(loop.fold, terminal), leaving as stop, _screen(terminal, shown) as watch:
         here.stops.append(stop)
@@ -91,6 +90,21 @@ def compared_costs(directory: Path, loaded: Loaded, shown: ToldAt | Printed, *, 
     from hcloud.usecases.live.operating.compared import compared
 
     return compared(directory / JOURNAL, loaded, shown.at.date(), SystemClock().now(), at_end=at_end)
+
+
+def _tell_beginning(here: LiveGround, operation: OpenedWork, terminal: Terminal) -> None:
+    """Whether it goes on with work that was begun, or may begin for a second time what runs elsewhere."""
+    from hcloud.usecases.live.operating.looking import others_at_work
+
+    if operation.goes_on:
+        asked = f" ({operation.loop.fold.asked} asked for)" if operation.loop.fold.asked else ""
+        terminal.note(f"going on with {operation.directory}{asked}")
+    elif others := others_at_work(here, operation.origin.lineage):
+        terminal.warn(
+            f"this project has {counted(len(others), 'machine')} of other live work, whose journal is not in "
+            f"{operation.directory}: if it is for the same jobs, they run twice; end this ('hcloud operate stop') and "
+            "continue in the directory and on the computer where that began"
+        )
 
 
 def _screen(terminal: Terminal, shown: ToldAt) -> AbstractContextManager[Watch | None]:

@@ -70,7 +70,7 @@ class Observed:
     @property
     def unclaimed(self) -> tuple[Machine, ...]:
         """Strangers that the state of a plan held which is lost."""
-        return tuple(machine for machine in self.strangers if not machine.is_of_live_work)
+        return tuple(machine for machine in self.strangers if machine.is_of_plan)
 
 
 class Action(StrEnum):

@@ -166,6 +166,16 @@ class Machine:
         """Whether it is of 'hcloud operate', whose journal holds it, and of no plan."""
         return self.address.startswith("operate-")
 
+    @property
+    def is_of_measurement(self) -> bool:
+        """Whether it is of 'hcloud profile run --cloud', which ends it, and of no plan."""
+        return TAG_EXPIRES in self.tags
+
+    @property
+    def is_of_plan(self) -> bool:
+        """Whether it was launched for a plan."""
+        return not (self.is_of_live_work or self.is_of_measurement)
+
 
 @dataclass(frozen=True, slots=True)
 class Notice:

@@ -7,6 +7,7 @@ from datetime import date
 from decimal import Decimal
 
 from hcloud.model.holdings.change import Observed
+from hcloud.model.holdings.live import Machine
 from hcloud.model.holdings.state import LockInfo, State
 
 
@@ -45,7 +46,7 @@ class CountOffPlan:
 class LiveStatus:
     """What stands in a scope; ``hourly`` leaves out types without a known price. ``planned_until`` is the day up to
     which the plan needs what it rents at every hour; None where none of that runs. ``off_plan`` is nothing, too, where
-    no plan is remembered."""
+    no plan is remembered. ``beside`` are machines of this project that no plan launched."""
 
     observed: Observed
     stored: State
@@ -55,3 +56,4 @@ class LiveStatus:
     holder: LockInfo | None
     planned_until: date | None = None
     off_plan: tuple[CountOffPlan, ...] = ()
+    beside: tuple[Machine, ...] = ()

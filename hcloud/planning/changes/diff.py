@@ -58,7 +58,7 @@ from hcloud.model.holdings.live import Launch, MachineState
 from hcloud.model.holdings.state import Deed, Operating
 from hcloud.model.plans.plan import MixLine
 from hcloud.planning.changes.digest import observed_digest, signed
-from hcloud.planning.changes.standing import Standing, open_launches, standing, still_there
+from hcloud.planning.changes.standing import Standing, open_launches, said_beside, standing, still_there
 from hcloud.units import counted, rate
 
 NOTHING = Decimal(0)
@@ -133,8 +133,7 @@ def changes(slots: Sequence[Slot], observed: Observed, terms: DiffInputs | None 
         _at(draft, address, by_address.get(address), standing_at.get(address, []))
     _finish_endings(draft)
     draft.notes += _asked_before(observed)
-    if working := len(observed.strangers) - len(observed.unclaimed):
-        draft.notes.append(f"{counted(working, 'machine')} of live work beside these: 'hcloud operate status'")
+    draft.notes += said_beside(observed.strangers)
     _commitments(draft)
     return _change_set(draft, tuple(slots), there)
 
@@ -265,6 +264,8 @@ def _resolve(draft: _Draft, address: str, needed: int) -> int:
         wanted = min(owed, needed)
         when = f"{intent.at:%Y-%m-%d %H:%M:%S} UTC"
         reason = f"ordered at {when} with an unknown outcome: sent again with the same key"
+        if owed > wanted:
+            reason += f"; {owed - wanted} of its {owed} {'are' if owed - wanted > 1 else 'is'} then terminated"
         more = (draft.rate(order) or NOTHING) * wanted
         draft.changes.append(
             Change(Action.REPLACE, How.RESOLVE, address, order.instance_type, wanted, more, reason, (), intent.number)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -12,10 +12,22 @@ from hcloud.model.holdings.change import Observed, Slot
 from hcloud.model.holdings.live import PROTECTED_TAG, TAG_ADDRESS, TAG_KEY, TAG_LINEAGE, Machine, MachineState
 from hcloud.model.holdings.standing import MachineDrift
 from hcloud.model.holdings.state import Deed, Intent, OwnedMachine, State
+from hcloud.units import counted
 
 GRACE = timedelta(minutes=5)
 """How long a machine that the cloud does not tell of is still believed to be there. EC2's documentation names five
 minutes as the longest that its lists may lag behind."""
+
+
+def said_beside(machines: Sequence[Machine]) -> Iterator[str]:
+    """A sentence for each kind of machine that no plan launched, with what shows them."""
+    if working := sum(machine.is_of_live_work for machine in machines):
+        yield f"{counted(working, 'machine')} of live work beside these: 'hcloud operate status'"
+    if measuring := sum(machine.is_of_measurement for machine in machines):
+        yield (
+            f"{counted(measuring, 'machine')} of 'hcloud profile run --cloud' beside these: if that was killed, "
+            "'hcloud gc' says how to terminate them"
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -154,9 +154,7 @@ class ObjectLock:
             yield info
         finally:
             self._info = None
-            with suppress(HcloudError):  # whoever comes next is told who left it, and that it can be taken away
-                if self._is_ours(info):
-                    self._give_back(info)
+            self._leave(info)
             self._crash("store.lock.released")
 
     @property
@@ -191,6 +189,22 @@ class ObjectLock:
                 self._bucket.exchange(LOCK, note)
                 return
         raise locked_error(str(self._bucket), None)
+
+    def _leave(self, info: LockInfo) -> None:
+        try:
+            if self._is_ours(info):
+                self._give_back(info)
+        except ChangedError:
+            pass  # it is another's by now
+        except HcloudError as error:
+            logging.getLogger(__name__).warning(
+                "%s stays locked: %s. The next command on this machine unlocks it; for others: "
+                "hcloud state force-unlock %s --state %s",
+                self._bucket,
+                error,
+                info.id,
+                self._bucket,
+            )
 
     def _give_back(self, info: LockInfo) -> None:
         self._bucket.exchange(LOCK, json.dumps({_RELEASED: info.id}).encode())

@@ -59,6 +59,8 @@ FAKE_FILE = "fake-{}.json"
 """Where a rehearsal in memory is kept between two verbs, beside the state."""
 LOCAL_DIRECTORY = "local"
 """Where the machines of this machine are noted, beside the state."""
+PROBES = "probes"
+"""Where measurements on a cloud have a state each, beside the state."""
 OWN_MACHINE = Decimal(0)
 """What a machine of this machine costs an hour: it is there anyway. Nothing else may be free."""
 
@@ -325,8 +327,9 @@ def place_of(loaded: Loaded, selection: str) -> CloudRegion:
 
 
 def _beside(state: str) -> Path:
-    """Where files on this machine are kept, also where the state is in a bucket."""
-    return Path(".hcloud" if "://" in state else state)
+    """Where files on this machine are kept, also where the state is in a bucket or of a measurement."""
+    place = Path(".hcloud" if "://" in state else state)
+    return place.parent.parent if place.parent.name == PROBES else place
 
 
 def _in_full(state: str) -> str:

@@ -47,7 +47,9 @@ def directory_at(place: str) -> Path:
 
 def never_ran(directory: Path) -> UsageError:
     """That nothing was ever operated in a directory, with what begins it, or goes on with what may be meant."""
-    hint = _shared(directory, finished_too=True) or BEGINS
+    kept = "the journal is not in the bucket: where work began in another directory or on another computer, go there; "
+    begins = f"{'' if directory.name == DIRECTORY else kept}{BEGINS}"
+    hint = _shared(directory, finished_too=True) or begins
     return UsageError(f"{directory}: 'hcloud operate' has never run there", hint=hint)
 
 

@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
+from shlex import quote
 from typing import cast
 from uuid import uuid4
 
@@ -37,13 +38,13 @@ from hcloud.store.files.lock import FileLock
 from hcloud.store.files.place import STATE
 from hcloud.store.files.private_directory import PrivateDirectory
 from hcloud.store.profiles import save_profile
-from hcloud.usecases.live.ground import FAKE, LiveGround
+from hcloud.usecases.live.ground import FAKE, PROBES, LiveGround
 from hcloud.usecases.live.launch_template import looked_up, types_coming, without_user_data
 from hcloud.usecases.live.state import open_intents, open_store
 from hcloud.usecases.measuring.profile_run import ProbeRequest, ProfileRun, earlier, file_name
 
 ADDRESS = "profile"
-PROBES, MEASURING = "probes", "measuring"
+MEASURING = "measuring"
 MAX_DOLLARS = Decimal(1)  # ours: where nobody says
 SET_UP_SECONDS = 900.0  # ours: to boot, to install, and until a console is told
 END_SECONDS = 120.0  # ours: of what an end costs
@@ -295,7 +296,7 @@ def _end(site: Site, folder: Path) -> Sequence[str]:
         why = str(raised)
     raise PartialError(
         f"the machine that was measured on may still run: {why}",
-        hint=f"hcloud destroy --state {folder} --ends 1; or hcloud gc --delete, once its time is over",
+        hint=f"hcloud destroy --state {quote(str(folder))} --ends 1; or hcloud gc, which says how to terminate it",
     )
 
 

@@ -31,14 +31,20 @@ def state_place(named: str | None, file: Path | None, environment: Mapping[str, 
 
 
 def open_store(where: str, crash: Crash | None = None) -> MendableStore:
-    """The store at a place; nothing is read or made yet. UsageError for a place of another kind.
+    """The store at a place; nothing is read or made yet. UsageError for a place of another kind. What a bucket warns of
+    is told on stderr.
 
     ``crash`` is what is done at crash points: what the environment says, where a verb has none of its own.
     """
     crash = crash or crash_from()
     if "://" in where:
+        import logging
+
         from hcloud.store.buckets.address import bucket_store
 
+        heard = logging.StreamHandler()
+        heard.setFormatter(logging.Formatter("warning: %(message)s"))
+        logging.getLogger("hcloud").handlers[:] = [heard]
         return bucket_store(where, crash, unsafe=os.environ.get(UNSAFE) == "1")
     from hcloud.store.states.remembered import FileStateStore
 

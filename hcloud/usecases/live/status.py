@@ -8,7 +8,7 @@ from decimal import Decimal
 
 from hcloud.live.observe import observe
 from hcloud.model.holdings.change import Observed
-from hcloud.model.holdings.live import Machine, MachineState
+from hcloud.model.holdings.live import TAG_PROJECT, Machine, MachineState
 from hcloud.model.holdings.standing import CountOffPlan, LiveStatus, MachineGroup
 from hcloud.model.holdings.state import State
 from hcloud.planning.changes.diff import DiffInputs
@@ -26,7 +26,13 @@ def status(ground: LiveGround) -> LiveStatus:
     hourly = sum((g.hourly for g in groups if g.hourly is not None), Decimal(0))
     until = _planned_until(stored, groups, ground.loaded.config.planning.first_weeks)
     holder, off_plan = ground.store.holder(), tuple(_off_plan(stored, groups))
-    return LiveStatus(observed, stored, groups, hourly, drift(stored, observed), holder, until, off_plan)
+    every = site.patience().ask(lambda: site.cloud.machines(""))
+    beside = tuple(m for m in every if not m.is_of_plan and m.state.is_live and _is_another(m, stored))
+    return LiveStatus(observed, stored, groups, hourly, drift(stored, observed), holder, until, off_plan, beside)
+
+
+def _is_another(machine: Machine, stored: State) -> bool:
+    return machine.tags.get(TAG_PROJECT) == stored.project and machine.lineage != stored.lineage
 
 
 def _off_plan(stored: State, groups: Sequence[MachineGroup]) -> Iterator[CountOffPlan]:

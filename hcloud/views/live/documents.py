@@ -113,6 +113,14 @@ def _lineage(found: LiveStatus) -> str:
     return found.stored.lineage if found.stored.serial else ""
 
 
+class _Beside(Part):
+    id: Text
+    address: Text
+    instance_type: Text
+    zone: Text
+    lineage: Text
+
+
 class StatusDocument(Document, title="hcloud status"):
     """What stands."""
 
@@ -128,6 +136,7 @@ class StatusDocument(Document, title="hcloud status"):
     held_by: Annotated[Text | None, From("holder")]
     planned_until: Day | None
     off_plan: list[_OffPlan]
+    beside: list[_Beside]
 
 
 class DriftDocument(Document, title="hcloud drift"):

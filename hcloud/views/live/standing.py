@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from hcloud.planning.changes.slots import is_always_rented
+from hcloud.planning.changes.standing import said_beside
 from hcloud.units import counted
 from hcloud.views.console import Terminal
 from hcloud.views.live.change import LISTED, dollars, state_name
@@ -45,9 +46,8 @@ def show_status(found: LiveStatus, terminal: Terminal) -> None:
         terminal.warn(f"{counted(len(observed.open), 'request')} without a known outcome: the next apply settles them")
     if found.drift:
         terminal.warn(f"{counted(len(found.drift), 'difference')} from the state: 'hcloud drift' lists them")
-    working = sum(machine.is_of_live_work for machine in observed.strangers)
-    if working:
-        terminal.note(f"{counted(working, 'machine')} of live work beside these: hcloud operate status")
+    for said in said_beside(found.beside):
+        terminal.note(said)
     if observed.unclaimed:
         left = counted(len(observed.unclaimed), "machine")
         terminal.warn(
@@ -94,9 +94,15 @@ def show_orphans(found: Sequence[Orphan], lost: Sequence[str], terminal: Termina
     ending = sum(not o.kept for o in found)
     if not found:
         terminal.show("nothing found")
-    elif ending:
-        gc = f"hcloud gc{''.join(f' --lineage {quote(one)}' for one in lost)} --delete --ends {ending}"
-        terminal.note(f"{counted(ending, 'orphaned machine')} can be terminated: {gc}")
+    if ending:
+        terminal.note(f"{counted(ending, 'orphaned machine')} can be terminated: {_gc(lost, ending)}")
+    for one in found:
+        if one.kept and one.machine.is_of_measurement and (lineage := one.machine.lineage) not in lost:
+            terminal.note(f"{one.machine.id}, if its measurement was killed: {_gc([*lost, lineage], ending + 1)}")
+
+
+def _gc(lost: Sequence[str], ends: int) -> str:
+    return f"hcloud gc{''.join(f' --lineage {quote(one)}' for one in lost)} --delete --ends {ends}"
 
 
 def show_found(found: RecoveryFindings, terminal: Terminal) -> None:

@@ -23,7 +23,11 @@ OF_STATE = "--file 'my conf.yaml' --state 'my state'"
         ("hcloud state force-unlock 7f", f"hcloud state force-unlock {OF_STATE} 7f"),
         ("hcloud destroy --state 'a b' --ends 1", f"hcloud destroy {OF_CLOUD} --state 'a b' --ends 1"),
         ("hcloud gc --cloud gcp --lineage f4 --delete", f"hcloud gc {OF_STATE} --cloud gcp --lineage f4 --delete"),
-        ("hcloud operate jobs.csv, hcloud commit list", "hcloud operate jobs.csv, hcloud commit list"),
+        ("'hcloud plan' shows it", f"'hcloud plan {ALL}' shows it"),
+        (
+            "hcloud plan --out a, hcloud operate jobs.csv, hcloud commit list",
+            "hcloud plan --out a, hcloud operate jobs.csv, hcloud commit list",
+        ),
     ],
 )
 def test_a_command_names_what_its_verb_knows_and_once(said: str, named: str) -> None:

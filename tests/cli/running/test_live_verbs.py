@@ -398,7 +398,7 @@ def test_machines_of_live_work_are_no_leftovers(capsys: pytest.CaptureFixture[st
     capsys.readouterr()
     assert run(["status"]) == 0
     told = " ".join(" ".join(said(capsys)).split())
-    assert "1 machine of live work beside these: hcloud operate status" in told
+    assert "1 machine of live work beside these: 'hcloud operate status'" in told
     assert "hcloud gc" not in told
     assert run(["gc", "--lineage", "a" * 32]) == 0
     assert f"hcloud gc --lineage {'a' * 32} --delete --ends 1" in " ".join(said(capsys)[1].split())

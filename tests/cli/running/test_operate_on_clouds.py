@@ -310,6 +310,23 @@ def test_who_leaves_is_told_the_place_of_the_work_where_it_is_not_the_usual_one(
     assert "none still running" in capsys.readouterr().out
 
 
+def test_who_begins_beside_work_that_runs_elsewhere_is_told(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From another directory the jobs of a state in a bucket began a second time, and 'status' said to begin them."""
+    (here / "events.jsonl").write_text('{"event":"arrival","job":"a","cores":1}\n')
+    monkeypatch.setattr("hcloud.cli.live.operating.stopping", lambda *_: nullcontext(Asked()))
+    words = ["operate", "run", "events.jsonl", "--plain", "--engine", "none", "--cloud", "fake:aws", "-s", "SR"]
+    assert run([*words, "--pool", "1"]) == 130
+    assert "live work" not in capsys.readouterr().err
+    (here / ".hcloud" / "operate").rename(here / "elsewhere")
+    assert run([*words, "--pool", "1"]) == 130
+    told = " ".join(capsys.readouterr().err.split())
+    assert "this project has 1 machine of other live work, whose journal is not in" in told
+    assert run(["operate", "status", "--state", "s3://team/shop"]) == 64
+    assert "where work began in another directory or on another computer, go there" in capsys.readouterr().err
+
+
 class Asked:
     """Somebody who asks to leave after some passes."""
 

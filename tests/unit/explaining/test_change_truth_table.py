@@ -71,6 +71,7 @@ class Case:
     shown: Shown = field(default_factory=list)
     refused: tuple[str, ...] = ()
     noted: str = ""
+    said: str = ""
     more: Mapping[str, object] = field(default_factory=dict)
     terms: DiffInputs = field(default_factory=DiffInputs)
 
@@ -127,9 +128,16 @@ CASES = [
     Case(22, 0, (A,), (machine("1", hcloud_protected="1"),), refused=("protected",)),
     Case(23, 3, (A,), (a,), [("~", "resolve", 2, ())], more={"open": (open_order(2),)}),
     Case(23, 4, (A,), (a,), [("~", "resolve", 2, ()), ("+", "launch", 1, ())], more={"open": (open_order(2),)}),
-    Case(24, 2, (A,), (a,), [("~", "resolve", 1, ())], more={"open": (open_order(2),)}),
-    Case(24, 0, shown=[("~", "resolve", 0, ())], more={"open": (open_order(2),)}),
+    Case(24, 2, (A,), (a,), [("~", "resolve", 1, ())], said="; 1 of its 2 is then", more={"open": (open_order(2),)}),
+    Case(24, 0, shown=[("~", "resolve", 0, ())], said="; 2 of its 2 are then", more={"open": (open_order(2),)}),
     Case(25, 2, refused=("lost-state",), more={"strangers": (machine("9", hcloud_lineage="f" * 32),)}),
+    Case(
+        25,
+        2,
+        shown=[("+", "launch", 2, ())],
+        noted="1 machine of 'hcloud profile run --cloud' beside these",
+        more={"strangers": (machine("9", hcloud_lineage="f" * 32, hcloud_expires="20261201t01z"),)},
+    ),
     Case(26, 2, (A, B), (a, machine("2", state="stopped")), noted="2 at web is stopped"),
     Case(27, 2, (A, B), (a, machine("2", state="unknown")), refused=("unseen",)),
     Case(28, 0, shown=[("$", "show", 4, ())], terms=DiffInputs(wanted=(BOUGHT,))),
@@ -153,6 +161,7 @@ def test_every_line_of_the_truth_table(case: Case) -> None:
     assert tuple(r.bar.value for r in found.refusals) == case.refused
     assert case.noted in " ".join(found.notes)
     assert all(c.reason for c in found.changes)
+    assert case.said in " ".join(c.reason for c in found.changes)
     assert all(r.why for r in found.refusals)
     assert changes(slots, seen, case.terms) == found, "the same for the same input"
     assert found.is_settled == (not [s for s in shown if s[0] != "$"] and not case.refused)

@@ -15,6 +15,7 @@ from bucket_rigs import emptied, on_one, opened
 from buckets import PREFIX, Own, Rig
 from states import LINEAGE, a_conclusion, a_record, a_state, an_end, an_intent, note, several
 
+from hcloud.cli.main import run
 from hcloud.errors import (
     CredentialsError,
     DeniedError,
@@ -244,6 +245,22 @@ def test_the_lock_of_the_next_holder_is_not_given_back_by_the_last(rig: Rig, sto
         theirs.unlock(info.id)
         rig.put("lock", body_of_another := json.dumps({"id": "another"}).encode())
     assert rig.body("lock") == body_of_another
+
+
+@on_one
+def test_a_lock_that_cannot_be_given_back_is_told_with_what_frees_it(
+    rig: Rig, store: BucketStateStore, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Nothing was said, and a colleague who came next was told that somebody worked."""
+    for name, value in rig.environment.items():
+        monkeypatch.setenv(name, value)
+    with store.locked("apply"):
+        rig.front.refuses = lambda what, key: "broken" if what == "PUT" else ""
+    rig.front.refuses = lambda what, key: ""
+    assert f"{rig.where} stays locked: " in caplog.text
+    command = caplog.text[caplog.text.index("hcloud state force-unlock") :].split()
+    assert run(command[1:]) == 0
+    assert store.holder() is None
 
 
 # ---- the same refusals as in a directory

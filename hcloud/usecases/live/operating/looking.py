@@ -7,6 +7,8 @@ from pathlib import Path
 
 from hcloud.control.operating.costs import rental_of
 from hcloud.control.operating.fold import Fold
+from hcloud.errors import CloudError
+from hcloud.model.holdings.live import TAG_PROJECT, Machine
 from hcloud.model.holdings.state import LockInfo
 from hcloud.model.report import MachineRental
 from hcloud.store.files.lock import FileLock
@@ -88,3 +90,14 @@ def rentals_of_work(here: LiveGround) -> tuple[MachineRental, ...]:
             if rental is not None and (rental.resource not in found or found[rental.resource].end is None):
                 found[rental.resource] = rental
     return tuple(found.values())
+
+
+def others_at_work(here: LiveGround, lineage: str) -> tuple[Machine, ...]:
+    """Machines of this project that run for live work of another journal than that of a lineage; none where the cloud
+    does not answer: the loop says so, and asks on."""
+    try:
+        every, project = here.patience().ask(lambda: here.cloud.machines("")), here.loaded.config.live.project
+    except CloudError:
+        return ()
+    found = (m for m in every if m.is_of_live_work and m.state.is_live and m.lineage != lineage)
+    return tuple(m for m in found if m.tags.get(TAG_PROJECT) == project)
