@@ -18,6 +18,7 @@ from hcloud.planning.strategies.choice import OperatingTarget, choose, is_afford
 OWN_RULE, PLANNED, STATIC, REFINED = "its own rule", "the plan's optimum", "the static hybrid's", "beside the best"
 LARGER, NOTHING = "a quarter more", "nothing reserved"
 BASELINE = "what to compare with"
+CLOSE = 0.02  # ours: a part of a reserve; nearer ones are not looked for
 SHARES_OF_PEAK = (0.25, 0.5, 0.75, 1.0)
 """Ours: a hybrid is also tried with these parts of the highest demand: arithmetic packs demand perfectly, and where
 jobs leave gaps a larger reserve pays than it says."""
@@ -52,7 +53,7 @@ def reserves_to_try(candidate: Candidate, decision: FleetDecision, own: int) -> 
 def enlarged(
     points: Sequence[OperatingPoint], target: OperatingTarget, cost: Callable[[int], Decimal]
 ) -> Mapping[str, tuple[int, ...]]:
-    """Of every strategy tried with several reserves whose best is the largest, one a quarter larger: where that misses
+    """Of every strategy with a reserve whose best is the largest, one a quarter larger: where that misses
     the target and costs less than a point that keeps it, or keeps it for less than the one before; none where one
     more by itself costs as much as such a point (``cost``: dollars an hour of a reserve)."""
     kept = min((p.hourly for p in points if meets(p, target) and is_affordable(p, target)), default=Decimal("Infinity"))
@@ -60,9 +61,17 @@ def enlarged(
     for name, mine in _by_strategy(points):
         last = mine[-1]
         most = mine[-2:][0].hourly if meets(last, target) else kept
-        if len(mine) > 1 and choose(mine, target) is last and last.hourly < most and cost(last.reserve + 1) < kept:
+        if last.reserve and choose(mine, target) is last and last.hourly < most and cost(last.reserve + 1) < kept:
             found[name] = (last.reserve + max(last.reserve // 4, 1),)
     return found
+
+
+def closer(points: Sequence[OperatingPoint], target: OperatingTarget) -> Mapping[str, tuple[int, ...]]:
+    """Of the strategy that would be chosen the reserves halfway to the next ones, where these are not close."""
+    chosen = choose(points, target)
+    beside = refined([p for p in points if p.strategy == chosen.strategy], target)
+    far = {n for n in beside[chosen.strategy] if abs(n - chosen.reserve) >= max(CLOSE * chosen.reserve, 1)}
+    return {chosen.strategy: tuple(sorted(far))} if far else {}
 
 
 def refined(points: Sequence[OperatingPoint], target: OperatingTarget) -> Mapping[str, tuple[int, ...]]:

@@ -25,6 +25,7 @@ from hcloud.planning.strategies.operation import (
     NOTHING,
     OWN_RULE,
     REFINED,
+    closer,
     enlarged,
     main_commitment,
     refined,
@@ -134,20 +135,27 @@ def _predict(
     runs: _Runs, candidates: list[StrategyCandidate], wish: OperationSection, target: OperatingTarget, advance: Progress
 ) -> None:
     """Every candidate at the first seed, there also with larger reserves where the largest misses the target or costs
-    least, then with the reserves beside the best ones at all of ``wish.seeds``, then those that the choice is open
-    between at one more seed after the other, as long as ``wish.runs`` lasts."""
+    least, then with the reserves beside the best ones at all of ``wish.seeds``, then, alike, larger ones and those
+    nearer and nearer to the choice, then those that it is open between at one more seed after the other, as long as
+    ``wish.runs`` lasts."""
     first, last = runs.study.seed, runs.study.seed + wish.seeds
     strategies = {c.strategy.name: c.strategy for c in candidates}
 
     def with_reserves(found: Mapping[str, tuple[int, ...]], words: str) -> list[StrategyCandidate]:
         return [StrategyCandidate(strategies[name], n, words) for name, counts in found.items() for n in counts]
 
+    def larger() -> list[StrategyCandidate]:
+        return with_reserves(enlarged(runs.points(), target, runs.reserved), LARGER)
+
     runs.add(candidates, range(first, first + 1), part_of(advance, 0.0, 1 / (1 + wish.seeds)))
-    while (larger := with_reserves(enlarged(runs.points(), target, runs.reserved), LARGER)) and runs.count < wish.runs:
-        runs.add(larger, range(first, first + 1), unheard)
-        candidates += larger
+    while (more := larger()) and runs.count < wish.runs:
+        runs.add(more, range(first, first + 1), unheard)
+        candidates += more
     candidates += with_reserves(refined(runs.points(), target), REFINED)
     runs.add(candidates, range(first, last), part_of(advance, 1 / (1 + wish.seeds), ADDING))
+    while (more := larger() + with_reserves(closer(runs.points(), target), REFINED)) and runs.count < wish.runs:
+        runs.add(more, range(first, last), unheard)
+        candidates += more
     by_name = {(c.strategy.name, c.reserve): c for c in candidates}
     while doubtful := [by_name[p.strategy, p.reserve] for p in in_doubt(runs.points(), target)]:
         if runs.count + len(doubtful) > wish.runs:

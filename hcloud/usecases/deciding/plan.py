@@ -250,8 +250,10 @@ def _on_enough(
 
 
 def _costs_much(operation: Operation) -> bool:
-    """Whether what keeps the target costs far more than what was simulated beside it."""
-    return operation.chosen.monthly > MUCH_MORE * min(point.monthly for point in operation.points)
+    """Whether what keeps the target costs far more than what was simulated beside it, or keeps it by chance alone."""
+    chosen = operation.chosen
+    by_chance = chosen.kept_qos.mean < operation.qos_target
+    return by_chance or chosen.monthly > MUCH_MORE * min(point.monthly for point in operation.points)
 
 
 def _kept_on(operation: Operation) -> str:

@@ -113,7 +113,7 @@ def _lineage(found: LiveStatus) -> str:
     return found.stored.lineage if found.stored.serial else ""
 
 
-class _Beside(Part):
+class _BesideState(Part):
     id: Text
     address: Text
     instance_type: Text
@@ -136,7 +136,7 @@ class StatusDocument(Document, title="hcloud status"):
     held_by: Annotated[Text | None, From("holder")]
     planned_until: Day | None
     off_plan: list[_OffPlan]
-    beside: list[_Beside]
+    beside: list[_BesideState]
 
 
 class DriftDocument(Document, title="hcloud drift"):

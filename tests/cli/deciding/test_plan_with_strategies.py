@@ -279,7 +279,7 @@ def test_larger_servers_are_taken_where_they_keep_the_target_for_less(
     assert (found["reserved_type"], chosen["strategy"], found["meets_target"]) == ("m5a.4xlarge", "HC", True)
     (said,) = (reason for reason in found["reasons"] if "m5a.2xlarge" in reason)
     dollars = said.removeprefix("on m5a.2xlarge the choice would cost $").partition(" ")[0]
-    assert float(dollars.replace(",", "")) > 1.25 * float(chosen["monthly"])
+    assert float(dollars.replace(",", "")) > float(chosen["monthly"])
     assert run([*words, "-o", "json", "--budget", "3000"]) == 0
     reasons = json.loads(capsys.readouterr().out)["operation"]["reasons"]
     assert reasons[-1].startswith("on m5a.2xlarge none of "), "OdF keeps it, at $3,516"

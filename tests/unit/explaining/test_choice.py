@@ -28,7 +28,7 @@ from hcloud.planning.strategies.choice import (
 )
 from hcloud.planning.strategies.choice_reasons import how_sure, judged, why
 from hcloud.planning.strategies.flips_of_target import higher_target, next_best
-from hcloud.planning.strategies.operation import enlarged
+from hcloud.planning.strategies.operation import closer, enlarged
 from hcloud.readers.configuration.config import OperationSection
 from hcloud.readers.strategies import load_strategy
 from hcloud.sim.outcomes.interval import Interval
@@ -78,6 +78,28 @@ def test_a_reserve_above_the_peak_is_tried_where_that_of_the_peak_keeps_the_targ
     assert enlarged([fewer, peak], QOS, lambda n: n * Decimal("0.7")) == {"HC": (28,)}
     assert enlarged([fewer, peak], QOS, lambda n: n * Decimal("0.71")) == {}, "one more costs what the cheapest does"
     assert enlarged([fewer, peak, replace(seeded("HC", [12438], [0.97]), reserve=28)], QOS, Decimal) == {}
+
+
+def test_where_all_is_reserved_more_is_tried_if_that_keeps_too_few() -> None:
+    """Of services of 128 vCPUs 10 servers, their peak and 15 %, kept 84 %; 11 kept 95 %, a fifth cheaper than HC."""
+    few = replace(seeded("SR", [2953], [0.84]), reserve=10)
+    hybrid = replace(seeded("HC", [4033], [0.99]), reserve=13)
+    assert enlarged([few, hybrid], QOS, lambda n: n * Decimal("0.3")) == {"SR": (12,)}
+    assert enlarged([replace(seeded("OdF", [3000], [0.8]), reserve=0)], QOS, Decimal) == {}, "reserves nothing"
+
+
+def test_reserves_are_looked_for_nearer_and_nearer_to_the_choice() -> None:
+    def kept(reserve: int, share: float) -> OperatingPoint:
+        return replace(seeded("SR", [100 * reserve], [share]), reserve=reserve)
+
+    points = [kept(27, 0.85), kept(33, 0.98)]
+    assert closer(points, QOS) == {"SR": (30,)}
+    points += [kept(30, 0.94), replace(seeded("HC", [3500], [0.99]), reserve=35)]
+    assert closer(points, QOS) == {"SR": (28, 31)}
+    points += [kept(28, 0.89), kept(31, 0.95)]
+    assert closer(points, QOS) == {"SR": (29,)}
+    assert closer([*points, kept(29, 0.91)], QOS) == {}
+    assert closer([kept(1000, 0.85), kept(1030, 0.98)], QOS) == {}, "within 2% of it"
 
 
 def test_a_point_whose_services_begin_late_misses_the_target() -> None:
