@@ -13,6 +13,9 @@ from hcloud.units import HOURS_PER_YEAR, SECONDS_PER_HOUR, cents, counted, forma
 
 TOLD_HOURS = 1
 """Ours: of less demand no saving is told; as much is the least that is planned from again."""
+NEARLY = 0.997
+"""Ours: the part of what a term deserves that is enough, as steps in which a trace begins or ends are left out: two
+hours of four weeks."""
 
 
 def history_of(hours: float, holdings: Sequence[Holding], rule: HistorySettings) -> History | None:
@@ -23,7 +26,7 @@ def history_of(hours: float, holdings: Sequence[Holding], rule: HistorySettings)
     if not holdings:
         return None
     years = max(h.offer.term_hours for h in holdings) // HOURS_PER_YEAR
-    short = [h for h in holdings if hours < rule.least_hours(h.offer.term_hours // HOURS_PER_YEAR)]
+    short = [h for h in holdings if hours < NEARLY * rule.least_hours(h.offer.term_hours // HOURS_PER_YEAR)]
     bought = [h for h in short if is_soon(h.start_hour)] or short
     upfront = sum((h.offer.upfront * h.count for h in bought), Decimal(0))
     total = sum((h.cost for h in bought), Decimal(0))

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
-from typing import Literal
 
 from hcloud.catalog.book import PriceBook
 from hcloud.catalog.shapes import is_of_shape
@@ -166,7 +165,7 @@ def on_whole_servers(fleet: PlannedFleet, jobs: Jobs, book: PriceBook, config: C
     """The same with several machines for each that is larger than a server without neighbours and than any job needs,
     where such are sold as the same and no size was asked for: nobody rents 64 vCPUs so that a job of 2 has a server to
     itself."""
-    if any(isinstance(market.vcpus, int) for market in config.markets):
+    if any(isinstance(m.vcpus, int) for m in config.markets if m.provider is fleet.on_demand.provider):
         return fleet
     least = load_cloud(_cloud_of(fleet, config)).number("neighbours", "server_vcpus")
     need = largest_whole(settled(jobs.as_started, config.planning.divisible))
@@ -294,9 +293,11 @@ def _as_planned(plan: Plan, trace: Trace, loaded: Loaded, path: Path) -> Loaded:
     cloud = config.operation.cloud or (plan.operation.cloud if plan.operation is not None else None)
     divided = {a.key.partition(".")[2]: Divisible(a.value) for a in plan.assumptions if a.key == "planning.divisible"}
     bought = sorted({(position.provider, position.region, position.key.os) for position in plan.mix})
-    asked = (int(a.value) for a in plan.assumptions if a.key == "markets.vcpus" and a.value.isdigit())
-    size: int | Literal["auto"] = next(asked, "auto")
-    markets = tuple(MarketSection(provider=p, regions=(region,), os=os, vcpus=size) for p, region, os in bought)
+    told = (a for a in plan.assumptions if a.key == "markets.vcpus" and a.value.isdigit())
+    sizes = {a.why.partition(":")[0]: int(a.value) for a in told}
+    markets = tuple(
+        MarketSection(provider=p, regions=(region,), os=os, vcpus=sizes.get(p, "auto")) for p, region, os in bought
+    )
     made = loaded.changed(
         workload=workload,
         profiles=profiles,

@@ -242,8 +242,8 @@ def _on_enough(
         )
         if not second.is_missed and (first[1].is_missed or second.chosen.monthly < first[1].chosen.monthly):
             said = (
-                f"on {first[1].reserved_type} {_kept_on(first[1])}; {second.reserved_type} is as large as what the plan"
-                " without strategies runs on (markets.vcpus)"
+                f"on {first[1].reserved_type} {_kept_on(first[1])}; {second.reserved_type} is chosen where servers may"
+                " be as large as those that the plan without strategies runs on (markets.vcpus)"
             )
             return larger, decision, replace(second, reasons=(*second.reasons, said))
     return asked[2], *first

@@ -105,6 +105,10 @@ def test_a_plan_is_simulated_in_its_own_system_and_sizes(made: Path, capsys: pyt
     assert run(["simulate", str(there / "windows.json"), *NOW, "--json"]) == 0
     [hourly] = re.findall(r'"cost_per_ideal_hour": "?([0-9.]+)', capsys.readouterr().out)
     assert float(hourly) * 730 == pytest.approx(float(found.monthly), rel=1e-4)
+    text = (there / "windows.json").read_text(encoding="utf-8")
+    (there / "mixed.json").write_text(text.replace("aws: whole instances", "gcp: whole instances"), encoding="utf-8")
+    mixed = open_planned(there / "mixed.json", load_config(None), date(2026, 11, 20)).fleet
+    assert mixed.on_demand.instance_type == "m5.4xlarge", "another cloud's size is not that of AWS"
 
 
 def test_the_simulated_line_says_what_it_leaves_out_and_how_long_it_is(plan: Plan) -> None:
@@ -249,5 +253,9 @@ def test_machines_larger_than_any_job_needs_are_simulated_as_several(cores: int,
     assert found.notes == (IN_PARTS,), "its machines are not those of the plan, which is said"
     nothing = PlannedFleet(rented, None, 0, "HC")
     assert on_whole_servers(nothing, jobs, book, config).on_demand.instance_type == size
-    asked = config.model_copy(update={"markets": (config.markets[0].model_copy(update={"vcpus": 64}),)})
+    sized = config.markets[0].model_copy(update={"vcpus": 64})
+    asked = config.model_copy(update={"markets": (sized,)})
     assert on_whole_servers(fleet, jobs, book, asked) == fleet
+    elsewhere = sized.model_copy(update={"provider": Provider.GCP})
+    mixed = config.model_copy(update={"markets": (config.markets[0], elsewhere)})
+    assert on_whole_servers(fleet, jobs, book, mixed) == found, "a size of Google's is none of AWS's"
