@@ -116,7 +116,8 @@ class BilledCommitment:
     paid for, without those of days that are missing there, ``covered`` is what lines that name it used (None: no line
     of use names it), and ``first`` and ``last`` are when its first line begins and its last one ends. ``net`` is what
     a dollar of ``paid`` costs after discounts, where these are not taken off it. ``used_parts`` is what was used of
-    the vCPUs and of the memory that commitments of its series hold apart (Google), 0 to 1.
+    the vCPUs and of the memory that commitments of its series hold apart (Google), 0 to 1, ``committed`` how many vCPUs
+    and GiB it holds itself.
     """
 
     id: str
@@ -142,6 +143,7 @@ class BilledCommitment:
     last: datetime | None = None
     net: Decimal = Decimal(1)
     used_parts: Mapping[str, Decimal] = field(default_factory=dict)
+    committed: Mapping[str, Decimal] = field(default_factory=dict)
 
     @property
     def unused(self) -> Decimal:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
 from types import MappingProxyType
@@ -13,10 +13,18 @@ from hcloud.model.catalog import PurchaseOption
 from hcloud.model.clouds.facts import purchases_in_words
 from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.plans.bill_plan import KindPlan
+from hcloud.model.plans.plan import MixLine
+from hcloud.planning.billed.kinds import KindUse
 from hcloud.planning.billed.spread import HOURS_PER_DAY
-from hcloud.units import counted, format_money
+from hcloud.units import counted, format_money, plain
 
-APART = Decimal("0.05")  # ours: vCPUs and memory are used alike below
+APART = Decimal("0.05")  # ours: the part of what is bought from which on it is said that it is held already
+_PARTS: Mapping[str, tuple[str, Callable[[MixLine], Decimal]]] = MappingProxyType(
+    {
+        "vCPUs": ("vCPUs", lambda line: line.vcpus),
+        "memory": ("GB of memory", lambda line: line.memory_gib),
+    }
+)
 
 
 def old(bill: Bill, missing_days: int, now: datetime, old_from: timedelta) -> Iterator[str]:
@@ -53,23 +61,41 @@ def by_hand(plans: Sequence[KindPlan]) -> Iterator[str]:
         )
 
 
-def idle_parts(bill: Bill, plans: Sequence[KindPlan]) -> Iterator[str]:
-    """That of vCPUs and memory, which Google sells apart, one part of what is held is idle where more is bought."""
-    bought = {
-        (line.region, line.instance_type.partition("-")[0])
+def idle_parts(bill: Bill, uses: Sequence[KindUse], plans: Sequence[KindPlan]) -> Iterator[str]:
+    """What is held of vCPUs or memory, which Google sells apart, beyond the machines that it is counted for: it serves
+    before what is bought."""
+    lines = [
+        ((line.region, line.instance_type.partition("-")[0]), line)
         for one in plans
-        for line in one.purchases
+        for line in (one.plan.mix if one.plan else ())
         if line.option is PurchaseOption.COMMITTED_USE
-    }
-    used = {(c.region, c.family, part): share for c in bill.commitments for part, share in c.used_parts.items()}
-    for region, family in sorted(bought):
-        shares = sorted((share, part) for (*place, part), share in used.items() if place == [region, family])
-        if shares and shares[-1][0] - shares[0][0] > APART:
-            told = " and ".join(f"{share:.0%} of the {part}" for share, part in shares)
-            yield (
-                f"of the committed use of {family} in {region} that is held, {told} are used: what is idle serves "
-                f"first; in Google's console, buy less of the {shares[0][1]} than the plan says"
-            )
+    ]
+    for place in sorted({place for place, line in lines if not line.is_owned}):
+        of = [line for at, line in lines if at == place]
+        for part, (unit, amount) in _PARTS.items():
+            bought = sum((amount(line) for line in of if not line.is_owned), Decimal(0))
+            counted = sum((amount(line) for line in of if line.is_owned), Decimal(0))
+            more = _committed(bill, uses, place, part) - counted
+            if more > APART * bought > 0:
+                region, family = place
+                yield (
+                    f"the committed use of {family} in {region} that is held has {plain(round(more, 2))} {unit} more "
+                    "than the machines that it is counted for, and these serve first: in Google's console, buy "
+                    f"{plain(round(min(more, bought), 2))} {unit} less than the plan says"
+                )
+
+
+def _committed(bill: Bill, uses: Sequence[KindUse], place: tuple[str, str], part: str) -> Decimal:
+    """What is held of a part of the machines of a series in a region. Where machines that are not planned use some of
+    it, which only dollars say, without all that is used."""
+    option = PurchaseOption.COMMITTED_USE
+    held = [c for c in bill.commitments if c.option is option and (c.region, c.family) == place]
+    used = sum((c.used or Decimal(0) for c in held), Decimal(0))
+    fitting = (use for use in uses if (use.kind.region, use.kind.family) == place)
+    inside = sum((use.covered_cost(option) for use in fitting), Decimal(0))
+    elsewhere = bool(used) and round(inside / used, 2) < 1
+    parts = ((c.committed.get(part, Decimal(0)), c.used_parts.get(part)) for c in held)
+    return sum((size * (1 - share * elsewhere) for size, share in parts if share is not None), Decimal(0))
 
 
 def told_apart(

@@ -215,7 +215,7 @@ def _unplanned(used: BilledUsage, types: Types) -> Unplanned:
     what = kind.instance_type or kind.family or "machines without a type"
     of_family = (t.name for (p, _), t in types.items() if p == kind.provider and t.family == kind.family)
     known = f"the price book knows no type {what}"
-    known += did_you_mean(kind.instance_type, of_family) or f"; {ADDED}"
+    known += ("-custom-" not in what and did_you_mean(kind.instance_type, of_family)) or f"; {ADDED}"
     why = known if kind.instance_type or kind.family else "the bill names no type"
     return Unplanned(f"{kind.provider}/{kind.region}/{what}", used.cost, why)
 

@@ -59,6 +59,7 @@ def _commitment(of: list[LineTotal], priced: PricedLines, hours: BillHours, off:
     if used is None:
         used = off.used_of(fees)
     covered = [t for t in of if t.line.kind is LineKind.COVERED]
+    lasts = hours.paid_for(fees, held.start, held.end) if fees else hours.between(held.start, held.end)
     return BilledCommitment(
         id=held.id,
         provider=held.provider,
@@ -77,13 +78,20 @@ def _commitment(of: list[LineTotal], priced: PricedLines, hours: BillHours, off:
         payment=held.payment,
         start=held.start,
         end=held.end,
-        hours=hours.paid_for(fees, held.start, held.end) if fees else hours.between(held.start, held.end),
+        hours=lasts,
         covered=_covered_by(covered, priced) or None,
         first=_hour(min(t.first for t in of)),
         last=_hour(max(t.last for t in of)),
         net=_net(covered, fees, priced, is_billed=held.payment is Payment.NONE),
         used_parts=off.parts_of(fees),
+        committed=_committed(fees, lasts),
     )
+
+
+def _committed(fees: list[LineTotal], lasts: int) -> dict[str, Decimal]:
+    """How many vCPUs and GiB fees are for, where they say it."""
+    parts = {t.line.part for t in fees if t.line.part} if lasts else ()
+    return {p: Decimal(sum(t.units for t in fees if t.line.part == p) / lasts).quantize(_RATE) for p in parts}
 
 
 def _net(covered: list[LineTotal], fees: list[LineTotal], priced: PricedLines, *, is_billed: bool) -> Decimal:

@@ -979,11 +979,12 @@ def test_idle_memory_that_is_committed_of_google_holds_no_machines() -> None:
     loaded = replace(loaded, config=loaded.config.model_copy(update={"markets": (section,)}, deep=True))
     paid = {"vCPUs": Decimal("0.32") * HOURS, "memory": Decimal("0.16") * HOURS}
     shares = {"vCPUs": Decimal(1), "memory": Decimal("0.25")}
+    committed = {"vCPUs": Decimal(16), "memory": Decimal(64)}
     option = PurchaseOption.COMMITTED_USE
     held = tuple(
         BilledCommitment(
             part, Provider.GCP, option, "1", "us-central1", "n2", "", None, paid[part], paid[part] * share,
-            used_parts={part: share},
+            used_parts={part: share}, committed={part: committed[part]},
         )
         for part, share in shares.items()
     )  # fmt: skip
@@ -992,9 +993,33 @@ def test_idle_memory_that_is_committed_of_google_holds_no_machines() -> None:
     made = planned(bill(usage, commitments=held), loaded)
     kind = only(made)
     assert (round(kind.held_vcpus), round(kind.bought_vcpus)) == (16, 32)
-    [said] = [warning for warning in made.warnings if "is idle" in warning]
-    assert "25% of the memory and 100% of the vCPUs are used" in said
-    assert "buy less of the memory than the plan says" in said
+    [said] = [warning for warning in made.warnings if "is held has" in warning]
+    assert "has 48 GB of memory more than the machines that it is counted for" in said  # it did not say how much
+    assert "in Google's console, buy 32 GB of memory less than the plan says" in said
+
+
+@pytest.mark.parametrize(("name", "said"), [("n2-highmem-4", ["64 GB"]), ("n2-custom-4-32768-ext", [])])
+def test_memory_that_other_machines_use_of_committed_use_is_not_bought_again(name: str, said: list[str]) -> None:
+    """All of 64 vCPUs and 192 GiB is used: by 8 of 10 machines of 8 vCPUs and 16 GiB, and a third of the memory by
+    others. Where these are planned: for 120 vCPUs and 480 GiB, 56 and 288 are to be bought, and the plan says 352 GiB:
+    it was told as the amount for the console. Else what they use serves no others."""
+    loaded = load_config(None)
+    section = MarketSection(provider=Provider.GCP, options=(PurchaseOption.COMMITTED_USE,))
+    loaded = replace(loaded, config=loaded.config.model_copy(update={"markets": (section,)}, deep=True))
+    option, cost = PurchaseOption.COMMITTED_USE, (Decimal("1.28") + Decimal("0.51")) * HOURS
+    held = BilledCommitment(
+        "a", Provider.GCP, option, "1", "us-central1", "n2", "", None, cost, cost,
+        used_parts=dict.fromkeys(("vCPUs", "memory"), Decimal(1)),
+        committed={"vCPUs": Decimal(64), "memory": Decimal(192)},
+    )  # fmt: skip
+    by_memory = Decimal("0.51") * HOURS * 152 / 192
+    first = used("n2-custom-8-16384", 10 * FLAT, covered={option: 8 * FLAT}, covered_cost={option: cost - by_memory})
+    other = used(name, 10 * FLAT, covered_cost={option: by_memory})
+    made = planned(bill(first, other, commitments=(held,)), loaded)
+    assert round(sum(line.memory_gib for kind in made.kinds for line in kind.purchases)) == (352 if said else 32)
+    warned = [warning for warning in made.warnings if "is held has" in warning]
+    assert [warning.rpartition(" of memory less")[0].rpartition("buy ")[2] for warning in warned] == said
+    assert "did you mean" not in str(made.unplanned)  # another custom machine
 
 
 @pytest.mark.parametrize("is_in_bill", [True, False])

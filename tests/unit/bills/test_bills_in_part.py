@@ -261,6 +261,7 @@ def test_committed_vcpus_and_memory_are_used_and_borne_apart(tmp_path: Path) -> 
     (held,) = figures.commitments
     assert held.used == Decimal("0.16") + Decimal("0.16")
     assert held.used_parts == {"vCPUs": Decimal("0.5"), "memory": 1}
+    assert held.committed == {"vCPUs": 16, "memory": 64}
     assert (figures.unused, figures.utilisation) == (Decimal("0.16"), round(Decimal("0.32") / Decimal("0.48"), 6))
     assert figures.usage.coverage == 1  # by hours of vCPUs what covers memory alone was none
     assert {u.kind.instance_type: u.cost for u in figures.bill.usage} == {

@@ -324,7 +324,7 @@ def _warnings(basis: BillBasis, plans: Sequence[KindPlan], now: datetime) -> Ite
         yield f"{name} is held and not counted: {why}: check what else it covers before you buy"
     yield from of_prices(plans)
     yield from by_hand(plans)
-    yield from idle_parts(basis.bill, plans)
+    yield from idle_parts(basis.bill, basis.kinds, plans)
     differs = Decimal(str(rule.differs))
     yield from told_apart(plans, differs, {use.kind.name: _at_book(basis, use, bare=True) for use in basis.kinds})
     yield from uncommitted(plans, differs, dict(_sustained(basis)))
