@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from time import monotonic
 from typing import Self
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -76,11 +77,13 @@ class Child:
         return self.code
 
     def _await(self, event: threading.Event, seconds: float) -> None:
-        """Wait, but not count what the child, or this process, spent in the queue for a processor."""
-        own, queued = 0.0, in_queue(self.made or self.made_by)
+        """Wait, but not count what the child spent in the queue for a processor."""
+        own, then, queued = 0.0, monotonic(), in_queue(self.made or self.made_by)
         while not event.wait(LOOK_SECONDS):
+            since, then = then, monotonic()
             before, queued = queued, in_queue(self.made or self.made_by)
-            own += max(LOOK_SECONDS - max(queued - before, 0.0), 0.0)
+            # below zero where a wait is told that was counted before: the kernel tells of it at its end
+            own += then - since - max(queued - before, 0.0)
             if own >= seconds:
                 raise TimeoutError(f"still running after {seconds} s of its own time: {self.said[-2000:]}")
 

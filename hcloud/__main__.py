@@ -9,9 +9,11 @@ import os
 import signal
 import sys
 from contextlib import suppress
+from time import sleep
 
 TYPE_CHECKING = False  # as in typing, whose import takes a while in which Ctrl-C is answered with a page by Python
 if TYPE_CHECKING:
+    from types import FrameType
     from typing import Any
 
 COLLECTED_EVERY = (50_000, 10, 10)
@@ -102,14 +104,19 @@ def _hear_it_where_work_is() -> None:
 def _interrupt_again(lost: sys.UnraisableHookArgs) -> None:
     """Interrupt again where an interruption was swallowed, once this is over, since what is raised in here is lost,
     too; tell of anything else as Python does."""
-    if not issubclass(lost.exc_type, KeyboardInterrupt):
+    if issubclass(lost.exc_type, KeyboardInterrupt):
+        _thread.start_new_thread(_interrupt_once_over, (sys._getframe(),))
+    else:
         sys.__unraisablehook__(lost)
-        return
-    import threading
 
-    again = threading.Timer(SOON, _thread.interrupt_main)
-    again.daemon = True
-    again.start()
+
+def _interrupt_once_over(hook: FrameType) -> None:
+    while True:
+        sleep(SOON)
+        with suppress(RuntimeError):  # it still runs, on a busy machine also for long
+            hook.clear()
+            break
+    _thread.interrupt_main()
 
 
 def _is_anything_under_way() -> bool:

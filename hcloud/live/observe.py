@@ -27,8 +27,9 @@ class CloudListing:
     entries: tuple[Intent | Conclusion, ...]
 
 
-def observe(site: Site, patience: Patience | None = None) -> Observed:
-    """What is there and what is remembered of it, brought together; reads only, and needs no lock.
+def observe(site: Site, patience: Patience | None = None, *, beside: bool = False) -> Observed:
+    """What is there and what is remembered of it, brought together; reads only, and needs no lock. ``beside``: live
+    work and measurements of this project are told of, too.
 
     Raises StaleError where the state belongs to another account, region or endpoint, and whatever a cloud raises that
     does not let itself be looked at: then nothing may be made there, either.
@@ -39,7 +40,7 @@ def observe(site: Site, patience: Patience | None = None) -> Observed:
     before = site.remembered()
     check_scope(before, scope)
     unused = before.scope is None and not before.records
-    told = patience.ask(lambda: site.cloud.machines("" if unused else before.lineage))
+    told = patience.ask(lambda: site.cloud.machines("" if unused or beside else before.lineage))
     stored = site.remembered()
     check_scope(stored, scope)
     return brought_together(site, patience, CloudListing(scope, told, stored, site.store.journal().entries()))
@@ -77,7 +78,7 @@ def brought_together(site: Site, patience: Patience, seen: CloudListing) -> Obse
         machines=tuple(ours[i] for i in sorted(ours)),
         open=opened,
         told_none=settled and not any(r.id in ours for r in state.records),
-        strangers=tuple(strangers) if unused else (),
+        strangers=tuple(m for m in strangers if unused or not m.is_of_plan),
     )
 
 

@@ -8,7 +8,7 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol, TextIO
 
 from rich import box
@@ -100,6 +100,8 @@ class Terminal:
         return pasteable(text, self.flags)
 
     def _named(self, said: Shown | Figures) -> Shown | Figures:
+        if isinstance(said, Figures) and self.flags:
+            return replace(said, rows=[tuple(map(self.pasteable, row)) for row in said.rows])
         return self.pasteable(said) if isinstance(said, str) else said
 
     def tell(self, said: Shown | Figures) -> None:

@@ -30,7 +30,15 @@ from hcloud.fake.server import FakeServer
 from hcloud.live.applying.guards import ChangeApproval
 from hcloud.live.collect import collect, orphans
 from hcloud.live.patience import StoppedError
-from hcloud.model.holdings.live import TAG_EXPIRES, TAG_LINEAGE, Launch, LaunchImage, LaunchTemplate, Owner
+from hcloud.model.holdings.live import (
+    PROTECTED_TAG,
+    TAG_EXPIRES,
+    TAG_LINEAGE,
+    Launch,
+    LaunchImage,
+    LaunchTemplate,
+    Owner,
+)
 from hcloud.model.measured.profile import Aspect
 from hcloud.planning.changes.slots import CloudRegion
 from hcloud.profiling.local.machines import passing_host
@@ -185,8 +193,15 @@ def test_A3_a_killed_run_leaves_a_machine_that_its_state_can_end(
     assert main.run(["gc", "--cloud", "aws", "--delete", "--ends", "1", "-y"]) == 0
     assert len(aws.ledger.live(aws.clock.now())) == 1, "it may still be in use"
     told = " ".join(capsys.readouterr().err.split())
-    assert f"{machine.id}, if its measurement was killed: hcloud gc --cloud aws --lineage" in told
+    when = "if its measurement was killed, and five minutes after its launch"
+    assert f"{machine.id}, {when}: hcloud gc --cloud aws --lineage" in told
     assert f"{machine.tags[TAG_LINEAGE]} --delete --ends 1" in told
+    machine.tags[PROTECTED_TAG] = "true"
+    assert main.run(["gc", "--cloud", "aws"]) == 0
+    out, err = capsys.readouterr()
+    assert "it is protected" in " ".join(out.split())
+    assert "hcloud gc" not in err, "what would end nothing"
+    del machine.tags[PROTECTED_TAG]
     assert main.run(["status", "--cloud", "aws", "-o", "json"]) == 0
     assert [m["id"] for m in json.loads(capsys.readouterr().out)["beside"]] == [machine.id]
     assert main.run(["status", "--cloud", "aws"]) == 0

@@ -38,6 +38,7 @@ CATCHING_UP = 0.5
 STRIDE = LONGEST_GAP / 2
 """Ours: the most time that passes before it is noted: with a gap that sessions refuse nobody could go on."""
 FORCED = "stop --force"
+CORRECT = "no retry mends this: correct the settings or the rights; until then hcloud tries one machine at a time"
 
 
 @dataclass
@@ -54,7 +55,7 @@ class OperatingDesk:
     free since; ``notices`` are about machines that their cloud takes away; ``zones`` are those of types that were asked
     for them; machines get no other job (``shut_for``) while one of theirs is below its target; ``going`` are to end in
     this pass, and ``ending`` those whose end is asked for; why it is not certain of some is told of one for all
-    (``slow``).
+    (``slow``); nothing is launched while it is ``barred``.
     """
 
     session: ControlSession
@@ -79,6 +80,7 @@ class OperatingDesk:
     progress: dict[str, float] = field(default_factory=dict)
     scores: dict[int, float] = field(default_factory=dict)
     refused: dict[str, int] = field(default_factory=dict)
+    barred: float = -math.inf
     measured: dict[str, float] = field(default_factory=dict)
     notices: dict[int, Notice] = field(default_factory=dict)
     zones: dict[str, Sequence[str]] = field(default_factory=dict)
@@ -287,8 +289,26 @@ class OperatingDesk:
         open_jobs = self.fold.active or self.fold.harvested.open
         return not self.finishing or bool(open_jobs) or any(m.stands for m in self.fold.standing.values())
 
-    def not_before(self, machine: MachineRecord, now: float) -> float:
-        """When a type that could not be launched is tried again: the wait doubles each time."""
-        tried = self.refused[machine.type_name] = self.refused.get(machine.type_name, 0) + 1
+    def not_before(self, type_name: str, now: float) -> float:
+        """When a type (empty: any) that could not be launched is tried again: the wait doubles each time."""
+        tried = self.refused[type_name] = self.refused.get(type_name, 0) + 1
         rhythm = self.terms.rhythm
         return now + min(rhythm.first_backoff * 2.0 ** min(tried - 1, 30), rhythm.longest_backoff)
+
+    def bar(self, error: HcloudError, now: float) -> None:
+        """Launch no more than one machine once in a while, until somebody corrects what is wrong for all of them."""
+        if not self.is_barred:
+            self.barred = self.not_before("", now)
+        hint = f"; {error.hint}" if error.hint else ""
+        self.troubles["launch"] = f"{error}{hint}; {CORRECT}, at least every {self.terms.rhythm.longest_backoff:.0f} s"
+
+    def unbar(self) -> None:
+        """A cloud answered otherwise: what was wrong is not so any more."""
+        if self.refused.pop("", 0):
+            self.barred = -math.inf
+            del self.troubles["launch"]
+
+    @property
+    def is_barred(self) -> bool:
+        """Whether the last launch was refused for what is wrong for all."""
+        return "" in self.refused

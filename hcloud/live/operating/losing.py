@@ -32,7 +32,7 @@ def lose(desk: OperatingDesk, machine: MachineRecord, now: float) -> None:
 
 def _wait_with_the_next(desk: OperatingDesk, machine: MachineRecord, now: float) -> None:
     """Where a machine of the reserve was paid for and never became ready, the one in its place may not either."""
-    until = desk.not_before(machine, now)
+    until = desk.not_before(machine.type_name, now)
     fresh = (m for m in desk.fold.standing.values() if m.reserved and m.phase is MachinePhase.WANTED)
     for one in [m for m in fresh if m.wanted_at == now and not m.orders]:
         desk.tell(NotLaunched(now, one.instance, "the machine before it never became ready for jobs", until))

@@ -10,7 +10,17 @@ from itertools import islice
 
 from hcloud.control.operating.records import DRAINED, JobRecord, MachinePhase, MachineRecord
 from hcloud.control.operating.wanted import could_sit_elsewhere, held_back, shut_until, to_end, to_launch
-from hcloud.errors import DeniedByGuardError, HcloudError, ThrottledError, UnavailableError, UnknownOutcomeError
+from hcloud.errors import (
+    CredentialsError,
+    DeniedByGuardError,
+    DeniedError,
+    HcloudError,
+    NotFoundError,
+    RefusedError,
+    ThrottledError,
+    UnavailableError,
+    UnknownOutcomeError,
+)
 from hcloud.live.operating.acting import end
 from hcloud.live.operating.desk import OperatingDesk
 from hcloud.live.operating.losing import heed, lose
@@ -26,6 +36,9 @@ from hcloud.model.running.note import AttemptOver, Ended, Held, Joined, Launched
 MOST_ANEW = 16
 """Ours: machines about whose jobs is decided anew in one pass."""
 _OPEN = (ThrottledError, UnavailableError, UnknownOutcomeError, NotCertainError)
+_WRONG = (CredentialsError, DeniedError, NotFoundError, RefusedError)
+"""What no retry mends, of whatever type: the settings, or the rights of the credentials. That one type is not sold is
+found before, when its zones are asked for."""
 
 
 def see_machine(desk: OperatingDesk, machine: MachineRecord, now: float) -> None:
@@ -85,7 +98,7 @@ def _give_up(desk: OperatingDesk, machine: MachineRecord, why: str, now: float) 
     if machine.reserved:
         end(desk, machine, why)
     else:
-        desk.happen(LaunchFailed(now, machine.instance, why, desk.not_before(machine, now)))
+        desk.happen(LaunchFailed(now, machine.instance, why, desk.not_before(machine.type_name, now)))
 
 
 def decide_anew(desk: OperatingDesk, now: float) -> None:
@@ -139,13 +152,18 @@ def answered(desk: OperatingDesk, answer: Answer, now: float) -> None:
 
 def _launch_answered(desk: OperatingDesk, answer: Answer, machine: MachineRecord, now: float) -> None:
     number = machine.instance
+    if isinstance(answer.error, _WRONG):
+        if answer.about == ("launch", number) or not isinstance(answer.error, NotFoundError):
+            desk.bar(answer.error, now)
+    elif not isinstance(answer.error, _OPEN):
+        desk.unbar()
     if isinstance(answer.found, Machine):
         _launched(desk, machine, answer.found, now)
     elif isinstance(answer.error, _OPEN):
         desk.troubles["cloud"] = str(answer.error)
         desk.said("launch", number, now)
     elif answer.error is not None:
-        why, until = str(answer.error), desk.not_before(machine, now)
+        why, until = str(answer.error), desk.not_before(machine.type_name, now)
         desk.tell(NotLaunched(now, number, why, until))
         if not machine.reserved and machine.phase is MachinePhase.WANTED:
             desk.happen(LaunchFailed(now, number, why, until))

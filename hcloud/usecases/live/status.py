@@ -8,7 +8,7 @@ from decimal import Decimal
 
 from hcloud.live.observe import observe
 from hcloud.model.holdings.change import Observed
-from hcloud.model.holdings.live import TAG_PROJECT, Machine, MachineState
+from hcloud.model.holdings.live import Machine, MachineState
 from hcloud.model.holdings.standing import CountOffPlan, LiveStatus, MachineGroup
 from hcloud.model.holdings.state import State
 from hcloud.planning.changes.diff import DiffInputs
@@ -21,18 +21,13 @@ def status(ground: LiveGround) -> LiveStatus:
     """Everything that can be seen without changing anything; raises as :func:`hcloud.live.observe.observe` does."""
     site = ground.site()
     stored = site.remembered()
-    observed = observe(site)
+    observed = observe(site, beside=True)
     groups = tuple(_groups(observed, ground.terms()))
     hourly = sum((g.hourly for g in groups if g.hourly is not None), Decimal(0))
     until = _planned_until(stored, groups, ground.loaded.config.planning.first_weeks)
     holder, off_plan = ground.store.holder(), tuple(_off_plan(stored, groups))
-    every = site.patience().ask(lambda: site.cloud.machines(""))
-    beside = tuple(m for m in every if not m.is_of_plan and m.state.is_live and _is_another(m, stored))
+    beside = tuple(m for m in observed.strangers if not m.is_of_plan)
     return LiveStatus(observed, stored, groups, hourly, drift(stored, observed), holder, until, off_plan, beside)
-
-
-def _is_another(machine: Machine, stored: State) -> bool:
-    return machine.tags.get(TAG_PROJECT) == stored.project and machine.lineage != stored.lineage
 
 
 def _off_plan(stored: State, groups: Sequence[MachineGroup]) -> Iterator[CountOffPlan]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from hcloud.model.holdings.live import PROTECTED_TAG
 from hcloud.planning.changes.slots import is_always_rented
 from hcloud.planning.changes.standing import said_beside
 from hcloud.units import counted
@@ -97,8 +98,10 @@ def show_orphans(found: Sequence[Orphan], lost: Sequence[str], terminal: Termina
     if ending:
         terminal.note(f"{counted(ending, 'orphaned machine')} can be terminated: {_gc(lost, ending)}")
     for one in found:
-        if one.kept and one.machine.is_of_measurement and (lineage := one.machine.lineage) not in lost:
-            terminal.note(f"{one.machine.id}, if its measurement was killed: {_gc([*lost, lineage], ending + 1)}")
+        machine, lineage = one.machine, one.machine.lineage
+        if one.kept and machine.is_of_measurement and PROTECTED_TAG not in machine.tags and lineage not in lost:
+            when = "if its measurement was killed, and five minutes after its launch"
+            terminal.note(f"{machine.id}, {when}: {_gc([*lost, lineage], ending + 1)}")
 
 
 def _gc(lost: Sequence[str], ends: int) -> str:

@@ -12,6 +12,7 @@ from decimal import Decimal
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import create_autospec
 
 import pytest
 import yaml
@@ -373,7 +374,9 @@ def test_gc_ends_what_nobody_holds_and_only_on_purpose(capsys: pytest.CaptureFix
     assert run(["plan", "--detailed-exitcode"]) == 0
 
 
-def test_machines_of_live_work_are_no_leftovers(capsys: pytest.CaptureFixture[str]) -> None:
+def test_machines_of_live_work_are_no_leftovers(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """They bear another lineage, that of their journal."""
     assert run(["apply", "-y"]) == 0
 
@@ -388,6 +391,14 @@ def test_machines_of_live_work_are_no_leftovers(capsys: pytest.CaptureFixture[st
     (orphan,) = documented(["gc"], capsys)[1]["orphans"]
     assert "of live work aaaaaaaa" in orphan["why"]
     assert "hcloud operate stop" in str(orphan)
+    assert run(["gc", "--cloud", "fake:aws", "--state", ".hcloud"]) == 0
+    assert "'hcloud operate stop --cloud fake:aws --state .hcloud' ends it" in " ".join(said(capsys)[0].split())
+    with monkeypatch.context() as patched:
+        patched.setattr(
+            MemoryCloud, "machines", asked := create_autospec(MemoryCloud.machines, side_effect=MemoryCloud.machines)
+        )
+        assert len(documented(["status"], capsys)[1]["beside"]) == 1
+    assert asked.call_count == 1, "one list tells of both"
     assert run(["gc", "--delete", "-y", "--ends", "1"]) in (0, 3)
     capsys.readouterr()
     assert len(documented(["gc"], capsys)[1]["orphans"]) == 1

@@ -22,11 +22,15 @@ from hcloud.control.operating.records import MachinePhase, MachineRecord
 from hcloud.control.sessions.batches import LONGEST_GAP
 from hcloud.errors import (
     Call,
+    CloudError,
+    CredentialsError,
     DeniedError,
     HcloudError,
     InputError,
     LockedError,
+    NoCapacityError,
     NotFoundError,
+    RefusedError,
     ThrottledError,
     UnavailableError,
     UnknownOutcomeError,
@@ -292,9 +296,45 @@ def test_a_type_that_is_sold_nowhere_here_leaves_its_job_to_another(tmp_path: Pa
     world.run()
     world.check(completed=3)
     assert {m.instance_type for m in world.cloud.ledger.machines.values()} == {"large"}
+    assert "launch" not in loop.desk.troubles, "another type is all that it takes"
     assert any(
         isinstance(line, NotLaunched) and "not offered here" in line.why for line in read_journal(world.path).lines
     )
+
+
+@pytest.mark.parametrize("kind", [NotFoundError, DeniedError, RefusedError, CredentialsError, NoCapacityError])
+def test_what_no_other_type_mends_is_told_and_tried_with_one_machine_at_a_time(
+    kind: type[CloudError], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A resource group, a subnet or a right that was missing: another machine of another type was ordered for each that
+    was refused, and nothing was said."""
+    world = World.of(tmp_path / "j", [job(f"j{n}", seconds=5.0) for n in range(8)], "OdM", 0)
+    begins, asked, told = world.now, list[float](), list[tuple[str, str]]()
+
+    def launch(order: Launch) -> None:
+        asked.append(world.now - begins)
+        raise kind("there is no such group", Call("azure", "here", "Launch"), hint="make it")
+
+    def over(loop: OperatingLoop) -> bool:
+        told.extend(loop.new_troubles())
+        return world.now - begins > 240.0
+
+    with monkeypatch.context() as wrong:
+        wrong.setattr(world.cloud, "launch", launch)
+        world.run(until=over)
+    at_once = asked.count(asked[0])
+    assert at_once == 8
+    if kind is NoCapacityError:
+        assert len(asked) > 2 * at_once - 1, "other types are tried at once"
+        assert not told
+    else:
+        assert len(asked) <= at_once + 4
+        ((what, why),) = told
+        assert what == "launch"
+        assert "there is no such group; make it; no retry mends this: correct the settings or the rights" in why
+    loop = world.run()
+    world.check(completed=8)
+    assert "launch" not in loop.desk.troubles
 
 
 def test_the_loop_goes_on_while_the_cloud_takes_its_time_to_say_where_a_type_is_sold(tmp_path: Path) -> None:

@@ -114,7 +114,7 @@ def test_a_screen_keeps_nothing_of_what_it_showed(tmp_path: Path) -> None:
     console = Console(file=io.StringIO(), force_terminal=True, width=200)
     here: Any = SimpleNamespace(stops=[], loaded=load_config(None))
     with contextlib.closing(world):
-        operation = OpenedWork(world.start(), tmp_path, world.origin, goes_on=False)
+        operation = OpenedWork(world.start(), tmp_path, world.origin, goes_on=True)
         with pytest.raises(typer.Exit):  # as one failed
             work(here, operation, Terminal(console, console), ToldAt())
         desk = operation.loop.desk
