@@ -35,7 +35,7 @@ from hcloud.units import HOURS_PER_MONTH, cents, counted, format_money
 from hcloud.usecases.studies.simulation import Study, quality_asked, simulate_once, tasks_for, wanted_by
 from hcloud.usecases.workloads.sources import open_prices, open_workload
 
-FAR_ABOVE = Decimal("1.25")  # ours: a simulated bill so many times that of use alone asks for a reserve by simulation
+FAR_ABOVE = Decimal("1.25")  # ours: a simulated bill so many times the plan's own asks for a reserve by simulation
 COMMAND = "'hcloud simulate PLAN' does it"
 IN_PARTS = "reserved machines that are larger than any job needs run here as several smaller ones, of as many vCPUs"
 
@@ -124,14 +124,14 @@ def short_of(plan: Plan, found: Prediction, qos: float) -> Iterator[str]:
             f" for {qos:.0%}{_shared(plan, found.cloud)}. 'hcloud plan --strategy auto' looks for a fleet that reaches"
             " it"
         )
-    other = found.all_on_demand
-    if found.monthly is None or fleet_of(plan).dearer:
+    other, fleet = found.all_on_demand, fleet_of(plan)
+    if found.monthly is None or fleet.dearer:
         return
-    billed = found.monthly - (found.covered or 0)
+    billed, own = found.monthly - (found.covered or 0), plan.after.monthly
     if other is None or billed < other:
-        if billed > FAR_ABOVE * plan.now.monthly and (found.kept_qos or 0) >= qos:
+        if fleet.servers and 0 < FAR_ABOVE * own < billed and (found.kept_qos or 0) >= qos:
             yield (
-                f"simulated, this fleet costs {billed / plan.now.monthly:.1f} times what its use alone does; 'hcloud"
+                f"simulated, this fleet costs {billed / own:.1f} times what the plan says by its use alone; 'hcloud"
                 " plan --strategy auto' looks for the reserve that costs least when simulated"
             )
         return

@@ -145,15 +145,18 @@ def test_a_batch_job_that_may_be_split_runs_in_parts_on_the_reserve(
     assert float(hourly) * 730 == pytest.approx(float(plan.prediction.monthly), rel=1e-4), "its own --divisible"
 
 
+FAR = "times what the plan says by its use alone"
+
+
 @pytest.mark.parametrize(
     ("above", "alike", "covered", "said"),
     [
-        (-1, None, None, ""),
-        (1, 2, None, ""),
+        (-1, None, None, FAR),
+        (1, 2, None, FAR),
         (1, 1, None, "this plan does not pay: simulated, it costs"),
         (3, 2, 1, "this plan does not pay: simulated, it costs"),
-        (3, 2, 2, ""),
-        (1, None, None, ""),
+        (3, 2, 2, FAR),
+        (1, None, None, FAR),
     ],
 )
 def test_a_plan_that_does_not_pay_is_a_warning(
