@@ -381,7 +381,9 @@ def check_classes(strategy: Strategy, servers: int) -> None:
     rule = rule_of(strategy, "queueing")
     if isinstance(rule, MultiClass) and rule.classes > servers:
         raise UsageError(
-            f"queueing.classes: {rule.classes} are more than the {counted(servers, 'server')} of the reserve",
-            hint="each class has a pool of servers of its own: reserve more (--pool), or state fewer classes in a file"
-            " of your own (a copy of policies/admissions/multi-class.yaml, --admission ./mine.yaml)",
+            f"{strategy.name}: queueing.classes: {rule.classes} are more than the"
+            f" {counted(servers, 'server')} of the reserve",
+            hint="each class has a pool of servers of its own: reserve more (--pool), leave these classes out"
+            " (--admission arrival-order), or state fewer (a copy of policies/admissions/multi-class.yaml,"
+            " --admission ./mine.yaml)",
         )

@@ -27,7 +27,7 @@ def simulated(folder: Path, classes: int) -> int:
     [
         (0, 1, "queueing.parameters.classes.value: 0 (a whole number from 1 to 50)"),
         (51, 1, "queueing.parameters.classes.value: 51 (a whole number from 1 to 50)"),
-        (3, 64, "queueing.classes: 3 are more than the 2 servers of the reserve"),
+        (3, 64, "SR+mine: queueing.classes: 3 are more than the 2 servers of the reserve"),
     ],
 )
 def test_classes_are_at_least_one_and_at_most_the_servers(

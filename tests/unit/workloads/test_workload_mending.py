@@ -248,6 +248,10 @@ def test_use_is_read_by_what_its_cells_and_its_unit_say(
     [
         ("hour,cores\n22,1\n23,1\n0,1\n1,1\n", [79200, 82800, 86400, 90000]),
         ("hour,cores\r\n0,1\r\n0.5,1\r\n1,1\r\n", [0, 1800, 3600]),
+        (
+            "hour,cores\n" + "".join(map("{},1\n".format, [h % 24 for h in range(1100) if h != 1050])) + "\n",
+            [*range(0, 3_960_000, 3600)],
+        ),
         ("job,submit_hour,duration_s,cores\na,0,60,1\nb,1.5,60,1\n", [0, 5400]),
     ],
 )

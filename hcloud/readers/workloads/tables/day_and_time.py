@@ -56,10 +56,11 @@ def hours_written(source: TraceFile, names: Sequence[str], rows: Sequence[Sequen
     of_day = [step % 24 for step in steps] == [1.0] * len(steps)
     if not of_day and min(steps, default=0) < 0:
         return ""
-    seconds = f"${at + 1} * 3600" if min(steps, default=0) >= 0 else f"(NR - 2 + {float(cells[0]):g}) * 3600"
+    hour = f"${at + 1}"
     called = [(stem or "timestamp") if place == at else name for place, name in enumerate(names)]
     header = f'NR == 1 {{print "{mark.join(called)}"; next}}'
-    program = f'{{sub(/\\r$/, "")}} {header} {{${at + 1} = {seconds}; print}}'
+    next_day = f"if ({hour} < h && h < 25) d += 24"
+    program = f'{{sub(/\\r$/, "")}} {header} NF {{{next_day}; h = {hour}; {hour} = int((h + d) * 3600 + .5); print}}'
     by = shlex.quote(mark)
     command = "" if b'"' in source.head else piped(source, f"awk -F{by} -v OFS={by} {shlex.quote(program)}")
     return f"write the hours of {shown(names[at])} as seconds{': ' + command if command else ''}"

@@ -180,7 +180,7 @@ def _rules(source: TraceFile, meaning: Meaning, most: float, options: WorkloadOp
     value, why = meaning.value, meaning.why
     is_other = why == _UNKNOWN and (options.series_cores is not None or _NO_CPUS.search(source.path.name.lower()))
     likely = likely_value(most, options)
-    if is_other or (meaning.is_doubtful and likely != "percent"):
+    if is_other or (meaning.is_doubtful and not 1 < most <= HIGHEST["percent"]):
         told = (
             "its name alone says that its values are percent" if meaning.is_doubtful else "nothing says what they are"
         )
