@@ -135,9 +135,9 @@ def _predict(
     runs: _Runs, candidates: list[StrategyCandidate], wish: OperationSection, target: OperatingTarget, advance: Progress
 ) -> None:
     """Every candidate at the first seed, there also with larger reserves where the largest misses the target or costs
-    least, then with the reserves beside the best ones at all of ``wish.seeds``, then, alike, larger ones and those
-    nearer and nearer to the choice, then those that it is open between at one more seed after the other, as long as
-    ``wish.runs`` lasts."""
+    least, then with the reserves beside the best ones at all of ``wish.seeds``. Then, as long as ``wish.runs`` lasts,
+    larger ones alike and those nearer and nearer to the choice, and where there is none of these the points that it is
+    open between at one more seed, those with the fewest first: one may take the target from what kept it by chance."""
     first, last = runs.study.seed, runs.study.seed + wish.seeds
     strategies = {c.strategy.name: c.strategy for c in candidates}
 
@@ -153,15 +153,18 @@ def _predict(
         candidates += more
     candidates += with_reserves(refined(runs.points(), target), REFINED)
     runs.add(candidates, range(first, last), part_of(advance, 1 / (1 + wish.seeds), ADDING))
-    while (more := larger() + with_reserves(closer(runs.points(), target), REFINED)) and runs.count < wish.runs:
-        runs.add(more, range(first, last), unheard)
-        candidates += more
     by_name = {(c.strategy.name, c.reserve): c for c in candidates}
-    while doubtful := [by_name[p.strategy, p.reserve] for p in in_doubt(runs.points(), target)]:
-        if runs.count + len(doubtful) > wish.runs:
-            break
-        last += 1
-        runs.add(doubtful, range(first, last), unheard)
+    while runs.count < wish.runs:
+        if more := larger() + with_reserves(closer(runs.points(), target), REFINED):
+            runs.add(more, range(first, last), unheard)
+            by_name |= {(c.strategy.name, c.reserve): c for c in more}
+        else:
+            unsure = in_doubt(runs.points(), target)
+            fewest = min((len(p.kept_by_seed) for p in unsure), default=0)
+            doubtful = [by_name[p.strategy, p.reserve] for p in unsure if len(p.kept_by_seed) == fewest]
+            if not doubtful or runs.count + len(doubtful) > wish.runs:
+                break
+            runs.add(doubtful, range(first, first + fewest + 1), unheard)
         advance(ADDING + (1 - ADDING) * min(runs.count / wish.runs, 1.0))
 
 
