@@ -257,6 +257,7 @@ def test_services_that_cannot_begin_are_no_cheap_plan(
     monkeypatch.delenv("HYC_OPERATION__SERVICE_WAIT")
     assert run(planned(path, "-s", "SR", "--qos", "0.5")) == 3
     out, err = capsys.readouterr()
+    assert "nothing on demand: where demand rises above the reserve, jobs wait for room" in out
     assert "are asked for (operation.qos); 1% of services wait 21d or longer before they" in " ".join(out.split())
     assert "no strategy keeps the target of 50.0% of jobs with services that begin in time" in err
     assert run(["compare", str(path), "--family", "m6i", "--vcpus", "16", "-s", "SR,OdF", "--seeds", "1", *NOW]) == 0
