@@ -16,7 +16,7 @@ from hcloud.planning.fleets.fleet import instances_needed
 from hcloud.planning.strategies.choice import OperatingTarget, choose, is_affordable, meets
 
 OWN_RULE, PLANNED, STATIC, REFINED = "its own rule", "the plan's optimum", "the static hybrid's", "beside the best"
-LARGER, NOTHING = "a quarter more", "nothing reserved"
+LARGER, NOTHING, OWNED = "a quarter more", "nothing reserved", "what is owned"
 BASELINE = "what to compare with"
 CLOSE = 0.02  # ours: a part of a reserve; nearer ones are not looked for
 SHARES_OF_PEAK = (0.25, 0.5, 0.75, 1.0)

@@ -13,7 +13,6 @@ from hcloud.model.plans.operation import Band, OperatingPoint, Operation
 from hcloud.model.running.strategy import Strategy
 from hcloud.model.workload import Jobs, Workload
 from hcloud.planning.decide import FleetDecision
-from hcloud.planning.fleets.owned import Owned
 from hcloud.planning.forecasting.dividing import settled
 from hcloud.planning.forecasting.forecast import of_its_last_year
 from hcloud.planning.forecasting.window import window_of
@@ -24,6 +23,7 @@ from hcloud.planning.strategies.operation import (
     LARGER,
     NOTHING,
     OWN_RULE,
+    OWNED,
     REFINED,
     closer,
     enlarged,
@@ -73,10 +73,12 @@ class OperationBasis:
 
 @dataclass(frozen=True, slots=True)
 class OwnedServers:
-    """Servers of the large type's size that are owned already, and what all that is owned costs an hour."""
+    """Servers of the large type's size that are owned already, what all that is owned costs an hour, and whether they
+    are all that can be reserved, because no commitment is allowed."""
 
     servers: int
     hourly: Decimal
+    are_all: bool
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,7 +98,7 @@ def operate(ground: OperationBasis, advance: Progress) -> Operation:
     wish, decision = ground.config.operation, ground.decision
     strategies = strategies_named(STRATEGIES if wish.strategy == AUTO else [str(wish.strategy)])
     study = _study(ground)
-    runs = _Runs(study, _held(decision.owned, study), {})
+    runs = _Runs(study, _held(decision, study), {})
     target = study.target
     candidates = _candidates(study, strategies, decision, runs.held)
     _predict(runs, candidates, wish, target, advance)
@@ -135,9 +137,9 @@ def _predict(
     runs: _Runs, candidates: list[StrategyCandidate], wish: OperationSection, target: OperatingTarget, advance: Progress
 ) -> None:
     """Every candidate at the first seed, there also with larger reserves where the largest misses the target or costs
-    least, then with the reserves beside the best ones at all of ``wish.seeds``, then, alike, larger ones and those
-    nearer and nearer to the choice, then those that it is open between at one more seed after the other, as long as
-    ``wish.runs`` lasts."""
+    least, then with the reserves beside the best ones at all of ``wish.seeds``. Then, as long as ``wish.runs`` lasts,
+    larger ones alike and those nearer and nearer to the choice, and where there is none of these the points that it is
+    open between at one more seed, those with the fewest first: one may take the target from what kept it by chance."""
     first, last = runs.study.seed, runs.study.seed + wish.seeds
     strategies = {c.strategy.name: c.strategy for c in candidates}
 
@@ -153,15 +155,18 @@ def _predict(
         candidates += more
     candidates += with_reserves(refined(runs.points(), target), REFINED)
     runs.add(candidates, range(first, last), part_of(advance, 1 / (1 + wish.seeds), ADDING))
-    while (more := larger() + with_reserves(closer(runs.points(), target), REFINED)) and runs.count < wish.runs:
-        runs.add(more, range(first, last), unheard)
-        candidates += more
     by_name = {(c.strategy.name, c.reserve): c for c in candidates}
-    while doubtful := [by_name[p.strategy, p.reserve] for p in in_doubt(runs.points(), target)]:
-        if runs.count + len(doubtful) > wish.runs:
-            break
-        last += 1
-        runs.add(doubtful, range(first, last), unheard)
+    while runs.count < wish.runs:
+        if more := larger() + with_reserves(closer(runs.points(), target), REFINED):
+            runs.add(more, range(first, last), unheard)
+            by_name |= {(c.strategy.name, c.reserve): c for c in more}
+        else:
+            unsure = in_doubt(runs.points(), target)
+            fewest = min((len(p.kept_by_seed) for p in unsure), default=0)
+            doubtful = [by_name[p.strategy, p.reserve] for p in unsure if len(p.kept_by_seed) == fewest]
+            if not doubtful or runs.count + len(doubtful) > wish.runs:
+                break
+            runs.add(doubtful, range(first, first + fewest + 1), unheard)
         advance(ADDING + (1 - ADDING) * min(runs.count / wish.runs, 1.0))
 
 
@@ -183,11 +188,12 @@ def _study(ground: OperationBasis) -> Study:
     )
 
 
-def _held(owned: Sequence[Owned], study: Study) -> OwnedServers:
+def _held(decision: FleetDecision, study: Study) -> OwnedServers:
+    owned = decision.owned
     large = study.shop.types[study.shop.large].shape
     vcpus = sum((o.shape.vcpus * o.count for o in owned if o.is_used), Decimal(0))
     hourly = sum((o.offer.effective_hourly * o.count for o in owned if o.hours_left), Decimal(0))
-    return OwnedServers(int(vcpus / large.vcpus), hourly)
+    return OwnedServers(int(vcpus / large.vcpus), hourly, main_commitment(decision) is None)
 
 
 def _candidates(
@@ -211,9 +217,9 @@ def _of_strategy(
         yield StrategyCandidate(strategy, 0, OWN_RULE)
         return
     is_hybrid = isinstance(rule_of(strategy, "reserved"), SteadyMinimum)
-    if main_commitment(decision) is None and not held.servers:
-        if is_hybrid:
-            yield StrategyCandidate(strategy, 0, NOTHING)
+    if main_commitment(decision) is None:
+        if is_hybrid or held.servers:
+            yield StrategyCandidate(strategy, held.servers, OWNED if held.servers else NOTHING)
         return
     own = pool_for(study, strategy)
     tried: Mapping[int, str] = {own: OWN_RULE}
@@ -237,7 +243,9 @@ class _Runs:
         return sum(map(len, self.made.values()))
 
     def reserved(self, servers: int) -> Decimal:
-        """Dollars an hour of a reserve of so many servers, owned ones among them."""
+        """Dollars an hour of a reserve of so many servers, owned ones among them; endless where none can be bought."""
+        if self.held.are_all:
+            return Decimal("Infinity")
         return self.held.hourly + max(servers - self.held.servers, 0) * self.study.shop.reserved.effective_hourly
 
     def add(self, candidates: Sequence[StrategyCandidate], seeds: Sequence[int], advance: Progress) -> None:

@@ -197,7 +197,7 @@ def _numbers(operation: Operation) -> Iterator[str]:
         first, last = operation.on_demand_types[0], operation.on_demand_types[-1]
         yield f"on demand {first}" + (f" to {last}" if last != first else "")
     else:
-        yield "nothing on demand"
+        yield "nothing on demand: where demand rises above the reserve, jobs wait for room"
     if operation.retention_factor is not None and operation.retention_seconds is not None:
         kept = format_duration(round(operation.retention_seconds))
         times = (

@@ -257,11 +257,29 @@ def test_services_that_cannot_begin_are_no_cheap_plan(
     monkeypatch.delenv("HYC_OPERATION__SERVICE_WAIT")
     assert run(planned(path, "-s", "SR", "--qos", "0.5")) == 3
     out, err = capsys.readouterr()
+    assert "nothing on demand: where demand rises above the reserve, jobs wait for room" in out
     assert "are asked for (operation.qos); 1% of services wait 21d or longer before they" in " ".join(out.split())
     assert "no strategy keeps the target of 50.0% of jobs with services that begin in time" in err
     assert run(["compare", str(path), "--family", "m6i", "--vcpus", "16", "-s", "SR,OdF", "--seeds", "1", *NOW]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "before they begin (1d allowed, operation.service_wait); OdF is the cheapest that keeps" in said
+
+
+def test_beside_what_is_owned_no_reserve_is_simulated_that_no_commitment_allows(
+    trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A plan was told to run as SR with 20 reserved, of which five were owned and nothing could be bought."""
+    monkeypatch.setenv("HYC_OPERATION__SEEDS", "1")
+    config = tmp_path / "hcloud.yaml"
+    config.write_text(
+        "markets: [{provider: aws, regions: [us-east-1], families: [m6i], vcpus: 16, options: [on-demand]}]\n"
+        "owned: [{provider: aws, region: us-east-1, instance_type: m6i.4xlarge, option: reserved-instance,"
+        " term_years: 1, count: 1, expires: 2031-12-31}]\n",
+        encoding="utf-8",
+    )
+    assert run(["plan", str(trace), "-f", str(config), *NOW, "-s", "SR,HF,OdF", "-o", "json"]) in {0, 3}
+    points = json.loads(capsys.readouterr().out)["operation"]["points"]
+    assert {(p["strategy"], p["reserve"]) for p in points} == {("SR", 1), ("HF", 1), ("OdF", 0)}
 
 
 def test_larger_servers_are_taken_where_they_keep_the_target_for_less(

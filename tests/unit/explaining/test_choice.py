@@ -154,6 +154,35 @@ def test_reserves_grow_until_one_keeps_the_target_or_no_run_is_left(most: int, t
     assert runs.seeds == {("HF", n): {7, 8} for n in tried}
 
 
+class LostAtTheThirdSeed(KeptByReserve):
+    """SR's own rule keeps the target at two seeds; the third one tells that it does not."""
+
+    SEEDS = (0.91, 0.9, 0.8, 0.81, 0.8, 0.79, 0.8, 0.81)
+
+    def reserved(self, servers: int) -> Decimal:
+        return Decimal(100 * servers) / 730
+
+    def points(self) -> list[OperatingPoint]:
+        kept = {key: (self.SEEDS if key[1] == 16 else (0.95,) * 8)[: len(seeds)] for key, seeds in self.seeds.items()}
+        dollars = {"SR": 100, "HF": 140}
+        return [
+            replace(seeded(name, [dollars[name] * n] * len(found), list(found)), reserve=n)
+            for (name, n), found in kept.items()
+        ]
+
+
+def test_larger_reserves_are_tried_also_where_a_later_seed_takes_the_target_from_the_cheapest() -> None:
+    """SR with 17 kept it at three seeds, not at 26: a hybrid of $8,067 was chosen, and SR with 18 costs $6,230."""
+    heard: list[float] = []
+    runs: Any = LostAtTheThirdSeed()
+    candidates = [StrategyCandidate(load_strategy(name), 16, "") for name in ("SR", "HF")]
+    candidates += [StrategyCandidate(load_strategy("HF"), 15, "")]
+    _predict(runs, candidates, OperationSection(seeds=2, runs=60), QOS, heard.append)
+    chosen = choose(runs.points(), QOS)
+    assert (chosen.strategy, chosen.reserve) == ("SR", 17)
+    assert heard == sorted(heard)
+
+
 def test_a_tenth_of_a_point_inside_the_noise_is_not_worth_565_dollars() -> None:
     noise = [-0.08, 0.05, 0.09, -0.06]
     cheap = seeded("HC", [1000] * 4, [0.83 + n for n in noise])
