@@ -67,11 +67,20 @@ def enlarged(
 
 
 def closer(points: Sequence[OperatingPoint], target: OperatingTarget) -> Mapping[str, tuple[int, ...]]:
-    """Of the strategy that would be chosen the reserves halfway to the next ones, where these are not close."""
+    """The reserves halfway between the choice and the next ones of its strategy, and of others that keep the target
+    between their best and the next smaller one where halfway may cost less than the choice; none that are close."""
     chosen = choose(points, target)
-    beside = refined([p for p in points if p.strategy == chosen.strategy], target)
-    far = {n for n in beside[chosen.strategy] if abs(n - chosen.reserve) >= max(CLOSE * chosen.reserve, 1)}
-    return {chosen.strategy: tuple(sorted(far))} if far else {}
+    found: dict[str, tuple[int, ...]] = {}
+    for name, counts in refined(points, target).items():
+        mine = next(of for strategy, of in _by_strategy(points) if strategy == name)
+        best = choose(mine, target)
+        smaller = next((p for p in reversed(mine) if p.reserve < best.reserve), best)
+        is_chosen = name == chosen.strategy
+        may_pay = is_chosen or (meets(best, target) and (smaller.hourly + best.hourly) / 2 < chosen.hourly)
+        far = (n for n in counts if abs(n - best.reserve) >= max(CLOSE * best.reserve, 1))
+        if may_pay and (some := tuple(n for n in far if is_chosen or n < best.reserve)):
+            found[name] = some
+    return found
 
 
 def refined(points: Sequence[OperatingPoint], target: OperatingTarget) -> Mapping[str, tuple[int, ...]]:

@@ -100,6 +100,10 @@ def test_reserves_are_looked_for_nearer_and_nearer_to_the_choice() -> None:
     assert closer(points, QOS) == {"SR": (29,)}
     assert closer([*points, kept(29, 0.91)], QOS) == {}
     assert closer([kept(1000, 0.85), kept(1030, 0.98)], QOS) == {}, "within 2% of it"
+    hybrid = replace(seeded("HC", [1150], [0.99]), reserve=10)
+    assert closer([hybrid, kept(10, 0.85), kept(12, 0.98)], QOS) == {"SR": (11,)}, "of another that may be cheaper"
+    assert closer([replace(hybrid, hourly=Decimal("1.5")), kept(10, 0.85), kept(12, 0.98)], QOS) == {}
+    assert closer([hybrid, kept(10, 0.8), kept(12, 0.85)], QOS) == {}, "keeps too few"
 
 
 def test_a_point_whose_services_begin_late_misses_the_target() -> None:
