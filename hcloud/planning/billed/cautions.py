@@ -8,7 +8,7 @@ from decimal import Decimal
 from types import MappingProxyType
 
 from hcloud.catalog.checks import DERIVED, derived_in_use
-from hcloud.model.bill import Bill
+from hcloud.model.bill import Bill, BilledCommitment
 from hcloud.model.catalog import PurchaseOption
 from hcloud.model.clouds.facts import purchases_in_words
 from hcloud.model.clouds.known import CLOUDS
@@ -63,39 +63,56 @@ def by_hand(plans: Sequence[KindPlan]) -> Iterator[str]:
 
 def idle_parts(bill: Bill, uses: Sequence[KindUse], plans: Sequence[KindPlan]) -> Iterator[str]:
     """What is held of vCPUs or memory, which Google sells apart, beyond the machines that it is counted for: it serves
-    before what is bought."""
+    before what is bought; and what it lacks of these."""
     lines = [
         ((line.region, line.instance_type.partition("-")[0]), line)
         for one in plans
         for line in (one.plan.mix if one.plan else ())
         if line.option is PurchaseOption.COMMITTED_USE
     ]
-    for place in sorted({place for place, line in lines if not line.is_owned}):
+    for place in sorted({place for place, _ in lines}):
         of = [line for at, line in lines if at == place]
         for part, (unit, amount) in _PARTS.items():
             bought = sum((amount(line) for line in of if not line.is_owned), Decimal(0))
             counted = sum((amount(line) for line in of if line.is_owned), Decimal(0))
             more = _committed(bill, uses, place, part) - counted
+            told = f"the committed use of {place[1]} in {place[0]} that is held has {plain(round(abs(more), 2))} {unit}"
             if more > APART * bought > 0:
-                region, family = place
                 yield (
-                    f"the committed use of {family} in {region} that is held has {plain(round(more, 2))} {unit} more "
-                    "than the machines that it is counted for, and these serve first: in Google's console, buy "
-                    f"{plain(round(min(more, bought), 2))} {unit} less than the plan says"
+                    f"{told} more than the machines that it is counted for, and these serve first: in Google's console,"
+                    f" buy {plain(round(min(more, bought), 2))} {unit} less than the plan says"
+                )
+            if -more > APART * counted and _is_known(bill, uses, place):
+                yield (
+                    f"{told} less than the machines that it is counted for: that is paid on demand, and is in no figure"
+                    " of this plan; Google's console sells it apart"
                 )
 
 
 def _committed(bill: Bill, uses: Sequence[KindUse], place: tuple[str, str], part: str) -> Decimal:
     """What is held of a part of the machines of a series in a region. Where machines that are not planned use some of
     it, which only dollars say, without all that is used."""
-    option = PurchaseOption.COMMITTED_USE
-    held = [c for c in bill.commitments if c.option is option and (c.region, c.family) == place]
-    used = sum((c.used or Decimal(0) for c in held), Decimal(0))
-    fitting = (use for use in uses if (use.kind.region, use.kind.family) == place)
-    inside = sum((use.covered_cost(option) for use in fitting), Decimal(0))
-    elsewhere = bool(used) and round(inside / used, 2) < 1
+    held, elsewhere = _held(bill, place), _serves_others(bill, uses, place)
     parts = ((c.committed.get(part, Decimal(0)), c.used_parts.get(part)) for c in held)
     return sum((size * (1 - share * elsewhere) for size, share in parts if share is not None), Decimal(0))
+
+
+def _held(bill: Bill, place: tuple[str, str]) -> Sequence[BilledCommitment]:
+    option = PurchaseOption.COMMITTED_USE
+    return [c for c in bill.commitments if c.option is option and (c.region, c.family) == place]
+
+
+def _serves_others(bill: Bill, uses: Sequence[KindUse], place: tuple[str, str]) -> bool:
+    used = sum((c.used or Decimal(0) for c in _held(bill, place)), Decimal(0))
+    fitting = (use for use in uses if (use.kind.region, use.kind.family) == place)
+    inside = sum((use.covered_cost(PurchaseOption.COMMITTED_USE) for use in fitting), Decimal(0))
+    return bool(used) and round(inside / used, 2) < 1
+
+
+def _is_known(bill: Bill, uses: Sequence[KindUse], place: tuple[str, str]) -> bool:
+    """Whether the bill says of all that is held how much it is, and that no other machines use it."""
+    held = _held(bill, place)
+    return bool(held) and all(c.committed and c.used_parts for c in held) and not _serves_others(bill, uses, place)
 
 
 def told_apart(

@@ -54,8 +54,10 @@ def beside(point: OperatingPoint, chosen: OperatingPoint) -> str:
 
 def _against(operation: Operation) -> Iterator[str]:
     chosen = operation.chosen
-    if not operation.meets_target:
+    if chosen.kept_qos.mean < operation.qos_target and not operation.meets_target:
         yield f"misses the target of {percent(operation.qos_target)} of jobs"
+    if begins_late(chosen, target_of(operation)) and chosen.service_wait is not None:
+        yield f"1% of services wait {format_span(chosen.service_wait.mean)} or longer before they begin"
     if not operation.within_budget:
         yield "over the budget"
     if chosen.kept_qos.half is None:
@@ -103,8 +105,8 @@ def _brings_in(operation: Operation, point: OperatingPoint) -> Iterator[str]:
     """What would make a point the chosen one, as far as wishes go; else by how much it would have to be cheaper."""
     dearer = point.monthly - operation.chosen.monthly
     if begins_late(point, target_of(operation)) and point.service_wait is not None:
-        yield f"operation.service_wait: {format_span(point.service_wait.mean)} or more"
-    elif point.kept_qos.mean < operation.qos_target:
+        yield f"operation.service_wait: {format_span(point.service_wait.mean)} or more, for its services begin late"
+    if point.kept_qos.mean < operation.qos_target:
         cheapest = all(
             p.hourly >= point.hourly or p.kept_qos.mean < point.kept_qos.mean
             for p in operation.points

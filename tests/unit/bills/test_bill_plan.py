@@ -998,6 +998,32 @@ def test_idle_memory_that_is_committed_of_google_holds_no_machines() -> None:
     assert "in Google's console, buy 32 GB of memory less than the plan says" in said
 
 
+def test_memory_that_is_not_committed_with_the_vcpus_of_google_is_told() -> None:
+    """200 vCPUs and 64 GiB are held for 20 machines of 8 vCPUs and 32 GiB: nothing was worth buying, and 576 GiB that
+    are paid on demand were in no figure."""
+    loaded = load_config(None)
+    section = MarketSection(provider=Provider.GCP, options=(PurchaseOption.COMMITTED_USE,))
+    loaded = replace(loaded, config=loaded.config.model_copy(update={"markets": (section,)}, deep=True))
+    option = PurchaseOption.COMMITTED_USE
+    held = tuple(
+        BilledCommitment(
+            part, Provider.GCP, option, "1", "us-central1", "n2", "", None, paid * HOURS, paid * HOURS * share,
+            used_parts={part: share}, committed={part: size},
+        )
+        for part, size, paid, share in (
+            ("vCPUs", Decimal(200), Decimal(4), Decimal("0.8")), ("memory", Decimal(64), Decimal("0.17"), Decimal(1)),
+        )
+    )  # fmt: skip
+    bore = {option: Decimal("3.37") * HOURS}
+    usage = used("n2-standard-8", 20 * FLAT, covered={option: 20 * FLAT}, covered_cost=bore)
+    made = planned(bill(usage, commitments=held), loaded)
+    [said] = [warning for warning in made.warnings if "is held has" in warning]
+    assert "has 576 GB of memory less than the machines that it is counted for: that is paid on demand" in said
+    unsaid = tuple(replace(one, committed={}) for one in held)
+    made = planned(bill(usage, commitments=unsaid), loaded)
+    assert not [warning for warning in made.warnings if "is held has" in warning], "the bill does not say how much"
+
+
 @pytest.mark.parametrize(("name", "said"), [("n2-highmem-4", ["64 GB"]), ("n2-custom-4-32768-ext", [])])
 def test_memory_that_other_machines_use_of_committed_use_is_not_bought_again(name: str, said: list[str]) -> None:
     """All of 64 vCPUs and 192 GiB is used: by 8 of 10 machines of 8 vCPUs and 16 GiB, and a third of the memory by
