@@ -8,6 +8,8 @@ WORKERS ?= 6
 unexport PYTHONDONTWRITEBYTECODE
 # Where colorama is there, numba colours the text of thousands of errors that it catches itself.
 export NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING = 1
+# Where a proxy has a certificate of its own, as companies do, uv trusts what the system trusts, like pip.
+export UV_SYSTEM_CERTS = 1
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 PYTEST := $(BIN)/pytest -n $(WORKERS) --dist worksteal

@@ -32,7 +32,8 @@ def intended(desk: OperatingDesk, now: float) -> list[Action]:
         allowance, lacks = Allowance(desk.fold, desk.terms.limits, now), False
         for machine in by_turn(desk.fold, list(to_launch(desk.fold, now))):
             of_pieces = any(desk.fold.jobs[name].order.piece is not None for name in machine.jobs)
-            if machine.phase is MachinePhase.WANTED and (now < desk.barred or (of_pieces and lacks)):
+            is_barred = now < desk.barred and desk.may_be_wrong(machine.type_name)
+            if machine.phase is MachinePhase.WANTED and (is_barred or (of_pieces and lacks)):
                 continue  # or two jobs of several servers hold what the other lacks, for ever
             actions += _intended_launch(desk, machine, allowance, now)
             lacks = lacks or (of_pieces and machine.phase is MachinePhase.WANTED)
@@ -83,7 +84,7 @@ def _intended_launch(
     if not (zones := _zones(desk, machine.type_name)):
         return ()
     allowance.take(machine.type_name, hourly)
-    if desk.is_barred:
+    if desk.may_be_wrong(machine.type_name):
         desk.barred = desk.not_before("", now)
     zone, key = zones[machine.orders % len(zones)], key_of(terms.owner.lineage, machine)
     what, least = (machine.type_name, zone, machine.option), terms.least_seconds

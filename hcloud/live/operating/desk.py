@@ -38,7 +38,7 @@ CATCHING_UP = 0.5
 STRIDE = LONGEST_GAP / 2
 """Ours: the most time that passes before it is noted: with a gap that sessions refuse nobody could go on."""
 FORCED = "stop --force"
-CORRECT = "no retry mends this: correct the settings or the rights; until then hcloud tries one machine at a time"
+CORRECT = "no retry mends this: correct the settings or the rights; until then hcloud tries one such machine at a time"
 
 
 @dataclass
@@ -55,7 +55,8 @@ class OperatingDesk:
     free since; ``notices`` are about machines that their cloud takes away; ``zones`` are those of types that were asked
     for them; machines get no other job (``shut_for``) while one of theirs is below its target; ``going`` are to end in
     this pass, and ``ending`` those whose end is asked for; why it is not certain of some is told of one for all
-    (``slow``); nothing is launched while it is ``barred``.
+    (``slow``); nothing is launched while it is ``barred``, of types whose last launch was refused for what no
+    retry mends (``wrong``), and of no type while there is none whose last launch was not (``well``).
     """
 
     session: ControlSession
@@ -79,8 +80,10 @@ class OperatingDesk:
     unwritten: list[Line] = field(default_factory=list)
     progress: dict[str, float] = field(default_factory=dict)
     scores: dict[int, float] = field(default_factory=dict)
-    refused: dict[str, int] = field(default_factory=dict)
+    refused: dict[str, tuple[int, float]] = field(default_factory=dict)
     barred: float = -math.inf
+    wrong: set[str] = field(default_factory=set)
+    well: set[str] = field(default_factory=set)
     measured: dict[str, float] = field(default_factory=dict)
     notices: dict[int, Notice] = field(default_factory=dict)
     zones: dict[str, Sequence[str]] = field(default_factory=dict)
@@ -290,25 +293,32 @@ class OperatingDesk:
         return not self.finishing or bool(open_jobs) or any(m.stands for m in self.fold.standing.values())
 
     def not_before(self, type_name: str, now: float) -> float:
-        """When a type (empty: any) that could not be launched is tried again: the wait doubles each time."""
-        tried = self.refused[type_name] = self.refused.get(type_name, 0) + 1
-        rhythm = self.terms.rhythm
-        return now + min(rhythm.first_backoff * 2.0 ** min(tried - 1, 30), rhythm.longest_backoff)
+        """When a type (empty: any) that could not be launched is tried again: the wait doubles each time, and once for
+        all that were asked for together."""
+        tried, until = self.refused.get(type_name, (0, -math.inf))
+        if now >= until:
+            rhythm = self.terms.rhythm
+            until = now + min(rhythm.first_backoff * 2.0 ** min(tried, 30), rhythm.longest_backoff)
+            self.refused[type_name] = tried + 1, until
+        return until
 
-    def bar(self, error: HcloudError, now: float) -> None:
-        """Launch no more than one machine once in a while, until somebody corrects what is wrong for all of them."""
-        if not self.is_barred:
-            self.barred = self.not_before("", now)
+    def bar(self, type_name: str, error: HcloudError, now: float) -> None:
+        """Launch one machine once in a while, until somebody corrects what is wrong; others only of types that go."""
+        self.wrong.add(type_name)
+        self.well.discard(type_name)
+        self.barred = self.not_before("", now)
         hint = f"; {error.hint}" if error.hint else ""
         self.troubles["launch"] = f"{error}{hint}; {CORRECT}, at least every {self.terms.rhythm.longest_backoff:.0f} s"
 
-    def unbar(self) -> None:
-        """A cloud answered otherwise: what was wrong is not so any more."""
-        if self.refused.pop("", 0):
+    def unbar(self, type_name: str) -> None:
+        """A cloud answered otherwise: what was wrong is not wrong for all, and not for this type."""
+        self.wrong.discard(type_name)
+        self.well.add(type_name)
+        self.troubles.pop("launch", None)
+        if not self.wrong:
             self.barred = -math.inf
-            del self.troubles["launch"]
+            self.refused.pop("", None)
 
-    @property
-    def is_barred(self) -> bool:
-        """Whether the last launch was refused for what is wrong for all."""
-        return "" in self.refused
+    def may_be_wrong(self, type_name: str) -> bool:
+        """Whether launches of a type are likely to be refused for what no retry mends."""
+        return type_name in self.wrong or bool(self.wrong and not self.well)

@@ -37,8 +37,8 @@ MOST_ANEW = 16
 """Ours: machines about whose jobs is decided anew in one pass."""
 _OPEN = (ThrottledError, UnavailableError, UnknownOutcomeError, NotCertainError)
 _WRONG = (CredentialsError, DeniedError, NotFoundError, RefusedError)
-"""What no retry mends, of whatever type: the settings, or the rights of the credentials. That one type is not sold is
-found before, when its zones are asked for."""
+"""What no retry mends: the settings, or the rights of the credentials. That a type is not sold is found before, when
+its zones are asked for."""
 
 
 def see_machine(desk: OperatingDesk, machine: MachineRecord, now: float) -> None:
@@ -154,9 +154,9 @@ def _launch_answered(desk: OperatingDesk, answer: Answer, machine: MachineRecord
     number = machine.instance
     if isinstance(answer.error, _WRONG):
         if answer.about == ("launch", number) or not isinstance(answer.error, NotFoundError):
-            desk.bar(answer.error, now)
+            desk.bar(machine.type_name, answer.error, now)
     elif not isinstance(answer.error, _OPEN):
-        desk.unbar()
+        desk.unbar(machine.type_name)
     if isinstance(answer.found, Machine):
         _launched(desk, machine, answer.found, now)
     elif isinstance(answer.error, _OPEN):

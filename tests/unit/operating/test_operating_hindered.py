@@ -337,6 +337,27 @@ def test_what_no_other_type_mends_is_told_and_tried_with_one_machine_at_a_time(
     assert "launch" not in loop.desk.troubles
 
 
+def test_a_type_that_is_refused_alone_holds_up_no_other_and_counts_once_for_all_that_were_asked_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What one type does not take (a disk, say) shut all types, and eight refusals at once shut it for minutes."""
+    world = World.of(tmp_path / "j", [job(f"j{n}", seconds=5.0) for n in range(8)], "OdM", 0)
+    loop, begins, launch, tries = world.start(), world.now, world.cloud.launch, list[float]()
+
+    def of_others(order: Launch) -> Any:
+        if order.instance_type == "small":
+            tries.append(world.now - begins)
+            raise RefusedError("small takes no such disk", Call("aws", "here", "RunInstances"))
+        return launch(order)
+
+    monkeypatch.setattr(world.cloud, "launch", of_others)
+    world.run()
+    world.check(completed=8)
+    assert tries.count(tries[0]) == 8, "asked together"
+    assert loop.desk.refused["small"][0] == len(set(tries))
+    assert world.now - begins < 60
+
+
 def test_the_loop_goes_on_while_the_cloud_takes_its_time_to_say_where_a_type_is_sold(tmp_path: Path) -> None:
     """It is asked beside the loop, once for all machines of a type."""
     world = World.of(tmp_path / "j", [job(f"j{n}", seconds=5.0) for n in range(3)], "OdF", 0)
