@@ -110,9 +110,11 @@ def _serves_others(bill: Bill, uses: Sequence[KindUse], place: tuple[str, str]) 
 
 
 def _is_known(bill: Bill, uses: Sequence[KindUse], place: tuple[str, str]) -> bool:
-    """Whether the bill says of all that is held how much it is, and that no other machines use it."""
+    """Whether the bill says of all that is held how much it is, of both parts (none is sold without the other: else
+    lines are missing), and that no other machines use it."""
     held = _held(bill, place)
-    return bool(held) and all(c.committed and c.used_parts for c in held) and not _serves_others(bill, uses, place)
+    are_both = {part for c in held for part in c.committed if part in c.used_parts} == set(_PARTS)
+    return are_both and all(c.committed and c.used_parts for c in held) and not _serves_others(bill, uses, place)
 
 
 def told_apart(

@@ -1019,9 +1019,9 @@ def test_memory_that_is_not_committed_with_the_vcpus_of_google_is_told() -> None
     made = planned(bill(usage, commitments=held), loaded)
     [said] = [warning for warning in made.warnings if "is held has" in warning]
     assert "has 576 GB of memory less than the machines that it is counted for: that is paid on demand" in said
-    unsaid = tuple(replace(one, committed={}) for one in held)
-    made = planned(bill(usage, commitments=unsaid), loaded)
-    assert not [warning for warning in made.warnings if "is held has" in warning], "the bill does not say how much"
+    for unsaid in (tuple(replace(one, committed={}) for one in held), held[:1]):
+        made = planned(bill(usage, commitments=unsaid), loaded)
+        assert not [warning for warning in made.warnings if "is held has" in warning], "the bill does not say how much"
 
 
 @pytest.mark.parametrize(("name", "said"), [("n2-highmem-4", ["64 GB"]), ("n2-custom-4-32768-ext", [])])

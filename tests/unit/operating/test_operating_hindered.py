@@ -355,6 +355,10 @@ def test_a_type_that_is_refused_alone_holds_up_no_other_and_counts_once_for_all_
     world.check(completed=8)
     assert tries.count(tries[0]) == 8, "asked together"
     assert loop.desk.refused["small"][0] == len(set(tries))
+    loop.desk.bar("small", RefusedError("no such disk", Call("aws", "here", "RunInstances")), world.now)
+    assert [loop.desk.may_be_wrong(name) for name in ("small", "large", "another")] == [True, False, False]
+    loop.desk.bar("large", RefusedError("no such disk", Call("aws", "here", "RunInstances")), world.now)
+    assert loop.desk.may_be_wrong("another"), "nothing goes any more"
     assert world.now - begins < 60
 
 
