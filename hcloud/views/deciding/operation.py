@@ -119,8 +119,11 @@ def _band(band: Band, factor: float, digits: int) -> str:
 
 
 def said_of(operation: Operation) -> Iterator[str]:
-    """Why the point was chosen, and the numbers it is to be run with."""
+    """Why the point was chosen, what of its reserve is owned, and the numbers it is to be run with."""
     yield from operation.reasons
+    if owned := operation.baseline.reserve:
+        counted = f"{owned:,} are what is owned, counted in {operation.reserved_type}"
+        yield f"of the {operation.reserve:,} reserved, {counted}"
     yield f"to operate it as {operation.strategy}: {', '.join(_numbers(operation))}"
     least, most = (count(len(p.kept_by_seed or operation.seeds) for p in operation.points) for count in (min, max))
     seeds = f"{most} seeds" if least == most else f"{least} to {most} seeds"
@@ -157,7 +160,7 @@ def _chosen_cost(operation: Operation) -> str:
         return said
     saved = base.monthly - chosen.monthly
     share = abs(float(saved / base.monthly)) if base.monthly else 0.0
-    how = f"with the {base.reserve} owned" if base.reserve else "all on demand"
+    how = "with what is owned" if base.reserve else "all on demand"
     how = how if base.strategy == chosen.strategy else f"as {base.strategy}, {how}"
     return (
         f"{said}; {format_money(base.monthly)}/month {how}, {base.kept_qos.mean:.1%} kept"
