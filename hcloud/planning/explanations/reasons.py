@@ -114,6 +114,7 @@ def _why_this_reserve(decision: FleetDecision) -> Iterator[str]:
     yield (
         f"{unit}instance {count} of the reserve is in use {last:.1%} of the time, the next would be in use "
         f"{following:.1%}; {_option(dearest)} has a break-even of {share:.1%}"
+        f"{': by use alone it would not pay' if last < float(share) - TELLING else ''}"
     )
     yield from _why_not_spread(decision)
     by_vcpus = _share_above(decision.forecast.cores, (count - 1) * float(candidate.capacity[0]))

@@ -126,7 +126,7 @@ def _others(points: Sequence[OperatingPoint], chosen: OperatingPoint, target: Op
     if lower is not None:
         wish, best = lower
         saved = format_money(chosen.monthly - best.monthly)
-        kept = f"{best.kept_qos.mean:.1%}: --qos {wish:.3f} takes it, or one that is cheaper still"
+        kept = f"{best.kept_qos.mean:.1%}: --qos {wish:.3f} takes it or a cheaper one"
         yield f"{named(best)} would save {saved}/month and keep {kept}"
     better = [p for p in points if p.on_front and p.hourly > chosen.hourly]
     better = [p for p in better if quality_gap(p, chosen, target).mean > 0]
