@@ -73,7 +73,7 @@ def test_every_other_point_is_refused_with_its_margin() -> None:
 def test_the_sentences_name_what_would_flip_the_choice() -> None:
     said = " ".join(why(with_front(POINTS), with_front(POINTS)[1], OperatingTarget(0.9, None)))
     assert "cheapest of the 2 of 3 that keep the target" in said
-    assert "cheap with 1 would save $100/month and keep 50.0%: --qos 0.500 takes it, or one that is cheaper" in said
+    assert "cheap with 1 would save $100/month and keep 50.0%: --qos 0.500 takes it or a cheaper one" in said
     assert "best with 1 would keep 99.0% for $100/month more" in said
 
 
