@@ -7,10 +7,10 @@ import tracemalloc
 from pathlib import Path
 
 import pytest
+from advised import jobs_as_advised as read
 
 from hcloud.errors import InputError
 from hcloud.model.workload import Jobs
-from hcloud.readers.workloads.commands import Advice
 from hcloud.readers.workloads.entry import read_workload
 from hcloud.readers.workloads.formats.jobs import json_stream, json_text
 from hcloud.readers.workloads.formats.jobs.jobs_table import NEVER_RAN, STILL_RUNS
@@ -25,16 +25,6 @@ def written(folder: Path, *documents: object) -> Path:
     path = folder / "jobs.json"
     path.write_text("\n".join(json.dumps(one, indent=1) for one in documents))
     return path
-
-
-def read(path: Path) -> Jobs:
-    """The jobs, with what the refusal of the bare file says."""
-    with pytest.raises(InputError) as caught:
-        read_workload(path)
-    assert isinstance(caught.value.hint, Advice)
-    found = read_workload(path, options=caught.value.hint.on(WorkloadOptions()))
-    assert isinstance(found, Jobs)
-    return found
 
 
 @pytest.mark.parametrize("form", ["[{}]", '{{"a": {{"jobs": [{}]}}, "next": null}}'])

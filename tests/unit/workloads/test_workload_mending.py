@@ -8,12 +8,12 @@ import shutil
 import subprocess
 import sys
 import zipfile
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
 import pytest
+from advised import advised, demand_as_advised, jobs_as_advised
 
 from hcloud.errors import InputError
 from hcloud.model.workload import Demand, Jobs
@@ -131,11 +131,7 @@ def test_hours_of_vcpus_are_vcpus_over_the_time_that_each_job_ran(text: str, tmp
     """Each job took one vCPU, and no command made more of them where a start and an end say how long it ran."""
     path = tmp_path / "jobs.csv"
     path.write_text(text)
-    with pytest.raises(InputError) as caught:
-        read_workload(path)
-    assert isinstance(caught.value.hint, Advice)
-    found = read_workload(path, options=caught.value.hint.on(WorkloadOptions()))
-    assert isinstance(found, Jobs)
+    found = jobs_as_advised(path)
     assert found.cores.tolist() == [16]
     assert "read as vCPU-hours, over the time that each job ran" in [rule.rule for rule in found.provenance.modelled]
 
@@ -158,11 +154,7 @@ def test_what_other_systems_say_of_the_size_of_jobs_is_read_by_the_command_of_th
     """Each query of BigQuery took one vCPU, and jobs with an id and a duration were demand at their moments."""
     path = tmp_path / "jobs.csv"
     path.write_text(text)
-    with pytest.raises(InputError) as caught:
-        read_workload(path)
-    assert isinstance(caught.value.hint, Advice)
-    found = read_workload(path, options=caught.value.hint.on(WorkloadOptions()))
-    assert isinstance(found, Jobs)
+    found = jobs_as_advised(path)
     assert set(found.cores.tolist()) == {10}
     assert found.duration.max() in (60, 250, 3600)
 
@@ -235,11 +227,7 @@ def test_use_is_read_by_what_its_cells_and_its_unit_say(
     """Hours of vCPUs a day were so many vCPUs at once, 24 times what there was; and French names needed four flags."""
     path = tmp_path / "more.csv"
     path.write_text(f"{header}\n{rows}")
-    with pytest.raises(InputError) as caught:
-        read_workload(path)
-    assert isinstance(caught.value.hint, Advice)
-    found = read_workload(path, options=replace(caught.value.hint.on(WorkloadOptions()), series_cores=4))
-    assert isinstance(found, Demand)
+    found = demand_as_advised(path, 4)
     assert found.cores.tolist() == expected
 
 
@@ -299,10 +287,7 @@ def test_memory_of_cells_with_units_is_read_by_the_command(text: str, tmp_path: 
     """Lines with bytes were to be left out, and the memory of pods was."""
     path = tmp_path / "more.csv"
     path.write_text(text)
-    with pytest.raises(InputError) as caught:
-        read_workload(path)
-    assert isinstance(caught.value.hint, Advice)
-    assert set(read_workload(path, options=caught.value.hint.on(WorkloadOptions())).memory.tolist()) == {0.5}
+    assert set(read_workload(path, options=advised(path)).memory.tolist()) == {0.5}
 
 
 def test_use_that_dstat_writes_below_its_titles_is_made_a_table(tmp_path: Path) -> None:

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from advised import jobs_as_advised
 from pyarrow import parquet
 
 from hcloud.errors import InputError
 from hcloud.model.workload import Jobs
-from hcloud.readers.workloads.commands import Advice
 from hcloud.readers.workloads.entry import read_workload
 from hcloud.readers.workloads.formats.jobs.stated_units import OF_G
 from hcloud.readers.workloads.options import WorkloadOptions, with_keys
@@ -23,16 +23,6 @@ MEMORY = ["4", "512Mi", "16 GB", "1048576 KiB", "1.5g", "2147483648B"]
 
 def read(path: Path, columns: str = "", **keys: str) -> Jobs:
     found = read_workload(path, options=with_keys(WorkloadOptions(columns=columns), keys))
-    assert isinstance(found, Jobs)
-    return found
-
-
-def advised(path: Path) -> Jobs:
-    """The jobs, read as the refusal of the bare file says."""
-    with pytest.raises(InputError) as caught:
-        read_workload(path)
-    assert isinstance(caught.value.hint, Advice)
-    found = read_workload(path, options=caught.value.hint.on(WorkloadOptions()))
     assert isinstance(found, Jobs)
     return found
 
@@ -79,7 +69,7 @@ def test_memory_in_bytes_beyond_any_number_of_gib_is_read_as_the_refusal_says(tm
     """Its hint left all jobs out."""
     path = tmp_path / "jobs.csv"
     path.write_text("submit,duration,memory\n0,60,34359738368\n")
-    assert advised(path).memory.tolist() == [32]
+    assert jobs_as_advised(path).memory.tolist() == [32]
     path.write_text("submit,duration,memory\n0,60,8\n1,60,8\n2,60,8\n3,60,34359738368\n")
     with pytest.raises(InputError) as caught:
         read_workload(path)
@@ -128,7 +118,7 @@ def test_more_names_that_say_their_units(tmp_path: Path, duration: str, cell: st
     """Durations were refused, and memory left out without a word: 4 GiB for each vCPU."""
     path = tmp_path / "jobs.csv"
     path.write_text(f"id,submit,{duration},requested_cpu,{memory}\na,0,{cell},64,2048\n")
-    found = advised(path)
+    found = jobs_as_advised(path)
     assert (found.duration.tolist(), found.cores.tolist(), found.memory.tolist()) == ([90], [64], [gib])
 
 
@@ -146,7 +136,7 @@ def test_dates_with_am_and_pm_have_the_month_first(tmp_path: Path) -> None:
     """The command that was advised took the first of November for the eleventh of January."""
     path = tmp_path / "jobs.csv"
     path.write_text("id,submit,duration\na,11/01/2026 02:00:00 PM,60\nb,11/02/2026 02:00:00 AM,60\n")
-    assert advised(path).submit.tolist() == [1793541600, 1793541600 + 12 * 3600]
+    assert jobs_as_advised(path).submit.tolist() == [1793541600, 1793541600 + 12 * 3600]
 
 
 @pytest.mark.parametrize(
@@ -178,7 +168,7 @@ def test_cells_say_the_unit_of_memory_that_no_name_says(
     """Beside our own columns it was left out without a word, and bytes were advised to be MiB."""
     path = tmp_path / "jobs.csv"
     path.write_text(f"id,{submit},duration,cores,{column}\na,0,60,2,{cells[0]}\nb,1,60,2,{cells[1]}\n")
-    assert advised(path).memory.tolist() == gib
+    assert jobs_as_advised(path).memory.tolist() == gib
     with pytest.raises(InputError) as caught:
         read_workload(path)
     assert str(caught.value.hint).startswith(asked)
@@ -205,7 +195,7 @@ def test_decimal_commas_are_met_before_units_too(tmp_path: Path) -> None:
     """Leaving their jobs out was advised."""
     path = tmp_path / "jobs.csv"
     path.write_text("submit;duration;cores;memory\n0;60;2;1,5 Gi\n1;60;2;512Mi\n")
-    assert advised(path).memory.tolist() == [1.5, 0.5]
+    assert jobs_as_advised(path).memory.tolist() == [1.5, 0.5]
 
 
 @pytest.mark.parametrize("submit", ["2026/11/01 10:00:00 +0200", "01 Nov 2026 10:00:00 +0500"])
@@ -221,4 +211,4 @@ def test_jobs_of_htcondor_run_from_their_start(tmp_path: Path) -> None:
     """Their wait was taken for a part of their duration."""
     path = tmp_path / "jobs.csv"
     path.write_text("ClusterId,QDate,JobStartDate,CompletionDate,RequestCpus\n1,1793527200,1793527260,1793527300,4\n")
-    assert advised(path).duration.tolist() == [40]
+    assert jobs_as_advised(path).duration.tolist() == [40]
