@@ -39,8 +39,8 @@ def _verdict(point: OperatingPoint, chosen: OperatingPoint, target: OperatingTar
     better = quality_gap(point, chosen, target)
     if dearer > 0 and not meets(chosen, target) and better.mean > 0 >= better.low and better.count > 1:
         return f"{format_money(dearer)}/month dearer, and not told to be better: {_points(better)}"
-    if begins_late(point, target):
-        return _late(point, target)
+    if late := told_late(point, target):
+        return late
     if not meets(point, target):
         return f"{point.kept_qos.mean:.1%} of jobs keep their performance, {target.qos:.1%} are asked for"
     return f"{format_money(dearer)}/month dearer" if dearer else "no cheaper"
@@ -52,8 +52,11 @@ def late_services(wait: float, allowed: int) -> str:
     return f"{told} ({format_duration(allowed)} allowed, operation.service_wait)"
 
 
-def _late(point: OperatingPoint, target: OperatingTarget) -> str:
-    return late_services(point.service_wait.mean if point.service_wait else 0.0, target.service_wait or 0)
+def told_late(point: OperatingPoint, target: OperatingTarget) -> str:
+    """The same of a simulated point; empty where its services begin in time."""
+    if point.service_wait is None or target.service_wait is None or not begins_late(point, target):
+        return ""
+    return late_services(point.service_wait.mean, target.service_wait)
 
 
 def _points(gap: Paired) -> str:
@@ -95,7 +98,7 @@ def _main(points: Sequence[OperatingPoint], chosen: OperatingPoint, target: Oper
     if good:
         which = f"cheapest of the {len(good)} of {len(points)} that keep" if len(good) > 1 else "only one that keeps"
         return f"{who} is the {which} the target{within}: {kept}, {target.qos:.1%} asked for"
-    late = f"; {_late(chosen, target)}" if begins_late(chosen, target) else ""
+    late = f"; {late}" if (late := told_late(chosen, target)) else ""
     return f"none of {len(points)}{within} keeps the target of {target.qos:.1%}; {who} comes closest: {kept}{late}"
 
 

@@ -7,8 +7,8 @@ from decimal import Decimal
 
 from hcloud.model.plans.operation import Band, OperatingPoint, Operation
 from hcloud.model.plans.plan import Plan
-from hcloud.planning.strategies.choice import OperatingTarget, begins_late, landmarks, meets
-from hcloud.planning.strategies.choice_reasons import late_services
+from hcloud.planning.strategies.choice import OperatingTarget, landmarks, meets
+from hcloud.planning.strategies.choice_reasons import told_late
 from hcloud.planning.strategies.flips_of_target import target_of
 from hcloud.planning.strategies.own_fleet import fleet_of
 from hcloud.units import HOURS_PER_MONTH, SECONDS_PER_HOUR, format_duration, format_figure, format_money, machines
@@ -76,19 +76,13 @@ def missed(operation: Operation) -> Iterator[str]:
             f" {_told(chosen)} is the cheapest, {over} over it."
         )
     if not operation.meets_target:
+        late = told_late(chosen, target_of(operation))
         yield (
             f"None of {count} simulated points keeps the target: {_told(chosen)} keeps {_band(chosen.kept_qos, 100, 1)}"
-            f"% of jobs, {operation.qos_target:.1%} are asked for (operation.qos){_late(operation)}."
+            f"% of jobs, {operation.qos_target:.1%} are asked for (operation.qos){f'; {late}' if late else ''}."
         )
         for role, p in reversed(_landmarks(operation)):
             yield f"{role}: {_told(p)}, {format_money(p.monthly)}/month, {_band(p.kept_qos, 100, 1)}% of jobs kept"
-
-
-def _late(operation: Operation) -> str:
-    target, waits = target_of(operation), operation.chosen.service_wait
-    if waits is None or not begins_late(operation.chosen, target):
-        return ""
-    return f"; {late_services(waits.mean, target.service_wait or 0)}"
 
 
 def _told(point: OperatingPoint) -> str:

@@ -8,7 +8,7 @@ from decimal import Decimal
 from hcloud.model.plans.operation import OperatingPoint, Operation
 from hcloud.model.plans.plan import Plan
 from hcloud.planning.strategies.choice import begins_late, meets
-from hcloud.planning.strategies.choice_reasons import named
+from hcloud.planning.strategies.choice_reasons import named, told_late
 from hcloud.planning.strategies.flips_of_target import (
     higher_target,
     lower_budget,
@@ -56,8 +56,8 @@ def _against(operation: Operation) -> Iterator[str]:
     chosen = operation.chosen
     if chosen.kept_qos.mean < operation.qos_target and not operation.meets_target:
         yield f"misses the target of {percent(operation.qos_target)} of jobs"
-    if begins_late(chosen, target_of(operation)) and chosen.service_wait is not None:
-        yield f"1% of services wait {format_span(chosen.service_wait.mean)} or longer before they begin"
+    if late := told_late(chosen, target_of(operation)):
+        yield late
     if not operation.within_budget:
         yield "over the budget"
     if chosen.kept_qos.half is None:
