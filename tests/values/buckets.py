@@ -6,6 +6,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from typing import Any, BinaryIO, cast
 
 from fake_objects import ACCOUNT, BUCKET, FakeAzure, FakeGoogle, FakeStore, Kind
@@ -298,10 +299,17 @@ def kept() -> Any:
     return s3_backends[DEFAULT_ACCOUNT_ID]["aws"]
 
 
+@cache
+def _session() -> Any:
+    """One for all clients: each new one reads the models of S3 again, which takes a tenth of a second and more."""
+    import boto3
+
+    return boto3.Session("canary-id", "canary-secret", region_name="us-east-1")
+
+
 def client(url: str) -> Any:
     """boto3's, with credentials that are none."""
-    import boto3
     from botocore.config import Config
 
-    session = boto3.Session("canary-id", "canary-secret", region_name="us-east-1")
-    return session.client("s3", endpoint_url=url, config=Config(retries={"mode": "standard", "total_max_attempts": 1}))
+    once = Config(retries={"mode": "standard", "total_max_attempts": 1})
+    return _session().client("s3", endpoint_url=url, config=once)
