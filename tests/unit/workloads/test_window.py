@@ -244,6 +244,13 @@ def test_jobs_shorter_than_an_hour_that_begin_together_are_planned_in_finer_step
     assert choose_step(jobs, window_of(jobs), Outlook()) == step
 
 
+def test_steps_are_finer_where_means_of_hours_tell_savings_some_points_too_high() -> None:
+    """Jobs of 50 minutes beside four times as much that stands: a fifteenth of use lies apart."""
+    jobs = jobs_of([(0.0, 48 * HOUR, 13.0), *((h * HOUR, 3000.0, 4.0) for h in range(48))])
+    assert hidden_in_steps(jobs, 3600, window_of(jobs)) == pytest.approx(0.068, abs=0.002)
+    assert choose_step(jobs, window_of(jobs), Outlook()) == 300
+
+
 def test_jobs_of_which_far_more_run_at_once_than_on_average_are_told() -> None:
     """Twenty jobs of ten minutes that begin together each hour, and hardly any at other times."""
     bursts = [(h * HOUR + 60, 600.0, 2.0) for h in range(48) for _ in range(20)]
