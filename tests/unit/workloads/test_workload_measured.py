@@ -638,3 +638,19 @@ def test_what_values_of_no_unit_are_likely_to_be_comes_first(
         read_workload(path)
     assert f"if they are {likely}" in str(refused.value.hint)
     assert f"use.csv --set series_value={other}" in str(refused.value.hint)
+
+
+@pytest.mark.parametrize("column", ["GroupInServiceInstances", "replicas", "instance_count", "Running Pods"])
+def test_numbers_of_machines_are_not_taken_for_vcpus(column: str, tmp_path: Path) -> None:
+    """Of eleven instances with four vCPUs each eleven vCPUs were offered."""
+    path = tmp_path / "use.csv"
+    path.write_text(f"time,{column}\n{iso(0)},11\n{iso(1)},5\n")
+    with pytest.raises(InputError, match="is by its name how many machines run, and not their vCPUs") as refused:
+        read_workload(path)
+    assert isinstance(refused.value.hint, Advice)
+    read = read_workload(path, options=refused.value.hint.on(WorkloadOptions()))
+    assert isinstance(read, Demand)
+    assert read.cores.tolist() == [44.0, 20.0]
+    path.write_text(f"time,{column}\n{iso(0)},11.5\n{iso(1)},5\n")
+    with pytest.raises(InputError, match="the unit of"):
+        read_workload(path)

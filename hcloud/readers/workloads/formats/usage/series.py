@@ -36,10 +36,13 @@ HIGHEST = {
     "fraction": 1.0,
     "requests": limits.REQUESTS,
     "vcpu-hours": limits.CORES * 1e4,
+    "machines": limits.CORES,
 }
 OF_A_COUNTER = "of a counter, as node_cpu_seconds_total, export the rate: rate(METRIC[5m])"
 PARTS = {"percent": "percent", "fraction": "a fraction"}
 """Values that are a part of a machine, and how that is told."""
+OF_MACHINES = {**{value: f"{told} of one" for value, told in PARTS.items()}, "machines": "how many run"}
+"""Values that are vCPUs where it is known how many a machine has."""
 EXAMPLE_CORES = "4"
 """In the commands that are shown where it is not said."""
 _MONOTONE, _RESETS = 48, 0.01
@@ -158,10 +161,11 @@ def demand(
 
 
 def in_cores(means: Floats, value: str, step: int, options: WorkloadOptions) -> Floats:
-    """Values as vCPUs: a part of a machine, or vCPU-hours or requests within a step, these at so many a core-second."""
-    if value in PARTS:
+    """Values as vCPUs: machines or a part of one, or vCPU-hours or requests within a step, these at so many a
+    core-second."""
+    if value in OF_MACHINES:
         assert options.series_cores is not None, "asked for with the meaning"
-        return means / HIGHEST[value] * options.series_cores
+        return means / (HIGHEST[value] if value in PARTS else 1.0) * options.series_cores
     if value == "vcpu-hours":
         return means / step * SECONDS["h"]
     if value == "requests":
@@ -208,12 +212,12 @@ def in_vcpus_by(source: TraceFile, value: str, why: str, options: WorkloadOption
     if value == "requests":
         rate = f"{options.requests_per_core_second:g} requests per core-second"
         return [Modelled("cores", rate, "requests_per_core_second")]
-    if value not in PARTS:
+    if value not in OF_MACHINES:
         return []
     if options.series_cores is None:
         told = ["they are no vCPUs in use (else say series_value=cores)"] if why == _NAMED else []
         raise InputError(
-            f"{source.name}: the number of vCPUs of a machine is unknown: the values are {PARTS[value]} of one ({why})",
+            f"{source.name}: the number of vCPUs of a machine is unknown: the values are {OF_MACHINES[value]} ({why})",
             hint=advice(source, {"series_cores": EXAMPLE_CORES}, *told, f"machines have {EXAMPLE_CORES} vCPUs"),
         )
     whole = "100%" if value == "percent" else "a value of 1"
