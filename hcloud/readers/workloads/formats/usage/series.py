@@ -23,6 +23,7 @@ from hcloud.readers.workloads.tables.columns import Column
 from hcloud.readers.workloads.tables.delimited import Progress, dated, header_layout, read_table
 from hcloud.readers.workloads.tables.header import header_names
 from hcloud.readers.workloads.tables.locate import TableLayout, lines_of
+from hcloud.readers.workloads.tables.zones import put_back
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -102,13 +103,14 @@ def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None 
     layout = header_layout(source, known, ignore_extra=options.extra_columns == "ignore", decimal=options.decimal)
     sink = read_table(source, layout, options.max_rows, progress)
     repaired = {"byte order mark skipped": 1} if source.marked else {}
-    times = sink.numbers("timestamp")
+    times = put_back(sink.numbers("timestamp"), options.zone) if options.zone else sink.numbers("timestamp")
     names = [c.name for c in known[1:] if sink.has(c.name)]
     values = np.array([sink.numbers(name) for name in names])
     _refuse_rows(
         source, layout, np.flatnonzero(np.isnan(values).any(axis=0)), "an empty cell, which must hold a number"
     )
-    _refuse_rows(source, layout, _repeated(times), "a duplicate time")
+    clocks = "" if options.zone else "where clocks were put back, say in which zone: --set zone=Europe/Berlin"
+    _refuse_rows(source, layout, _repeated(times), "a duplicate time", clocks)
     later = int(np.count_nonzero(times[1:] < times[:-1]))
     if later:
         repaired["unsorted: rows earlier than the row before; sorted by time"] = later
@@ -276,13 +278,15 @@ def _repeated(times: Floats) -> NDArray[np.intp]:
     return np.sort(order[1:][np.diff(times[order]) == 0])
 
 
-def _refuse_rows(source: TraceFile, layout: TableLayout, rows: NDArray[np.intp], what: str) -> None:
+def _refuse_rows(source: TraceFile, layout: TableLayout, rows: NDArray[np.intp], what: str, hint: str = "") -> None:
     if not len(rows):
         return
     findings = Findings(source.name)
     for line in lines_of(source, layout, rows.tolist()):
         findings.add(f"line {line}", what, "one number for each time")
-    raise findings.error()
+    error = findings.error()
+    error.hint = error.hint or hint
+    raise error
 
 
 def longest_held(asked: int, step: int) -> int:
