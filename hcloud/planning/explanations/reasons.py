@@ -20,7 +20,7 @@ from hcloud.planning.fleets.evaluate import cost_over, fleet_of_one_offer, held_
 from hcloud.planning.fleets.fleet import SLACK, Fleet, Holding, instances_needed, parts_not_rented, steps_in_use
 from hcloud.planning.fleets.floor import LeftOut
 from hcloud.planning.settings import Outlook
-from hcloud.units import HOURS_PER_MONTH, HOURS_PER_YEAR, cents, format_money, rate
+from hcloud.units import HOURS_PER_MONTH, HOURS_PER_YEAR, cents, counted_vcpus, format_money, rate
 
 if TYPE_CHECKING:
     from hcloud.model.workload import Floats
@@ -66,9 +66,12 @@ def _why_these_types(decision: FleetDecision) -> Iterator[str]:
         return
     others = decision.evaluations[1:]
     if not others:
-        is_of_many_sizes = len(decision.ladders[best.candidate.address]) > 1
-        what = f"{best.candidate.shape.family} is the only family" if is_of_many_sizes else f"{names} is the only type"
-        yield f"{what} allowed"
+        only = f"{names} is the only type"
+        if len(decision.ladders[best.candidate.address]) > 1:
+            only = f"{best.candidate.shape.family} is the only family"
+        elif decision.settings.markets[0].vcpus:
+            only += f" of {counted_vcpus(float(best.candidate.shape.vcpus))}"
+        yield f"{only} allowed"
         return
     several = len({e.candidate.on_demand.key.region for e in decision.evaluations}) > 1
     choices = f"{len(decision.evaluations)} " + ("types and regions" if several else "types")

@@ -14,6 +14,7 @@ from hcloud.catalog.book import PriceBook
 from hcloud.catalog.shapes import is_of_shape
 from hcloud.errors import EvidenceError, InputError, UsageError
 from hcloud.model.catalog import InstanceType, OfferKey, Provider, PurchaseOption, refresh_command
+from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.requirement import requirement_of
 from hcloud.model.workload import OF_GPUS, OF_NO_GPUS, Jobs, Modelled, Workload
 from hcloud.planning.fleets.candidates import allowed_shapes
@@ -133,12 +134,7 @@ def _unnamed(jobs: Jobs, book: PriceBook, markets: Sequence[Market]) -> UsageErr
         by_family[shape.family] = min(hourly / shape.gpus, by_family.get(shape.family, hourly))
     named = ", ".join(family for market in markets for family in market.families)
     if not by_family:
-        ours = [market for market in markets if market.provider is Provider.AWS]
-        fetched = dict.fromkeys(refresh_command(market.provider, market.regions[0]) for market in ours)
-        return EvidenceError(
-            f"{jobs.provenance.name}: its jobs ask for GPUs, and the price book has no machine with GPUs there",
-            hint="import prices of such: " + " or ".join(f"'{c}'" for c in ("hcloud pricing import FILE", *fetched)),
-        )
+        return _unpriced(jobs, markets)
     cheapest = sorted(by_family.items(), key=lambda one: (one[1], one[0]))
     listed = [f"{family} (${each:,.2f})" for family, each in cheapest]
     why = f"no family of that name ({named}) has GPUs and a price" if named else "they do not say which"
@@ -146,6 +142,22 @@ def _unnamed(jobs: Jobs, book: PriceBook, markets: Sequence[Market]) -> UsageErr
         f"{jobs.provenance.name}: its jobs ask for GPUs, and {why}",
         hint=f"name a family that has those they need, as --family {cheapest[0][0]}; on demand, a GPU"
         f" and hour at the least: {some_of(listed, _NAMED)}",
+    )
+
+
+def _unpriced(jobs: Jobs, markets: Sequence[Market]) -> EvidenceError:
+    """That no machine with GPUs has a price in the markets, and how prices come in: of AWS they are fetched."""
+    here = [f"{market.provider}/{region}" for market in markets for region in market.regions]
+    ours = [market.regions[0] for market in markets if market.provider is Provider.AWS]
+    regions = dict.fromkeys(ours or [CLOUDS[Provider.AWS].home_region])
+    fetched = [f"'{refresh_command(Provider.AWS, region)}'" for region in regions]
+    imported = "import a table of such with its column gpus ('hcloud pricing import FILE')"
+    return EvidenceError(
+        f"{jobs.provenance.name}: its jobs ask for GPUs, and the price book has no machine with GPUs in"
+        f" {some_of(here, _NAMED)}",
+        hint=f"fetch prices of such: {' or '.join(fetched)}; or {imported}"
+        if ours
+        else f"{imported}; those of AWS can be fetched, for a plan there: {fetched[0]}",
     )
 
 

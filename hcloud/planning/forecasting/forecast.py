@@ -123,7 +123,7 @@ def choose_step(workload: Workload, window: Window, outlook: Outlook) -> int:
 
 def hidden_in_steps(workload: Workload, seconds: int, window: Window) -> float:
     """How far use by how long it lasts, which is what commitments are sized by, lies apart in means over so many
-    seconds and in the :func:`finest_step`, as a part of all use; 0 where that is less than ``MUCH_OF_USE``."""
+    seconds and in the :func:`finest_step`, as a part of all use; 0 where that is less than ``APART``."""
     step = finest_step(workload, seconds)
     of_longer = not isinstance(workload, Demand) and _used_by_shorter(workload, seconds) < MUCH_OF_USE
     if of_longer or seconds % step or seconds == step:
@@ -134,7 +134,7 @@ def hidden_in_steps(workload: Workload, seconds: int, window: Window) -> float:
     count = min(len(fine), len(means) * (seconds // step))
     apart = np.abs(fine[-count:] - np.repeat(means, seconds // step)[-count:])
     share = float(apart.sum() / max(fine.sum(), ROUNDING))
-    return share if share > MUCH_OF_USE else 0.0
+    return share if share > APART else 0.0
 
 
 def finest_step(workload: Workload, seconds: int) -> int:
@@ -243,7 +243,8 @@ def per_year_to_month(per_year: float, months: NDArray[np.int64]) -> Floats:
 
 
 FAR_ABOVE = 1.5  # ours: at once so many times the highest mean of a step
-MUCH_OF_USE = 0.1  # ours: a difference, or jobs shorter than a step, that are less of all use than this do not matter
+MUCH_OF_USE = 0.1  # ours: jobs shorter than a step that are less of all use than this do not matter,
+APART = 0.05  # nor does so small a difference of means: savings are told by half of it too high
 ROUNDING = 1e-9
 
 

@@ -12,18 +12,20 @@ import numpy as np
 from hcloud.errors import UsageError
 from hcloud.model.workload import DATES_FROM, Demand, Jobs, Window, WindowRule, Workload
 from hcloud.planning.forecasting.demand import demand_of
-from hcloud.units import SECONDS_PER_HOUR, format_span
+from hcloud.units import SECONDS_PER_HOUR, counted_vcpus, format_span
 
 if TYPE_CHECKING:
     from hcloud.model.workload import Floats
 
 DAY = 86_400
+WEEK = 7 * DAY
 FINE = 300
 TURNED_OVER = 0.5  # ours: jobs come and go where more than half of the vCPUs do so within the trace
 MAJOR = 0.5  # ours: what runs on outside a window is a major part where it is half of the window's mean demand
 STILL_RUNNING = 0.1  # ours: standing jobs count for as long as this share of them runs,
 LEAST_PART = 0.5  # ours: and for all of the trace where that is less than half of it
 NEGLIGIBLE = 0.01  # ours: less of a trace than this, or an hour, is neither cut off nor missing to a whole day
+THINNED = 0.9  # ours: a mean that is less than this part of another is worth a word
 LOST = 0.1  # ours: of the use in steps that the window touches, this part is not lost to rounding it to whole steps
 OUTSIDE = "outside the window"
 RAN_IN = "began before the window: counted from its start"
@@ -45,9 +47,9 @@ def window_of(workload: Workload) -> Window:
     Jobs begin when they started, where that is known, else when they were submitted. Before the first job ends the
     trace only fills, after the last one began it only drains: neither says what is in use. So the window begins a
     typical gap between begins before the first end, and ends that gap after the last begin, within the trace. Where
-    most jobs outlast the begins, or what runs on outside is a major part
-    of the demand for longer than the window, the jobs are a list of what stands: then all of the trace counts but for
-    ends in which less than a tenth of it runs.
+    most jobs outlast the begins, or what runs on outside is a major part of the demand for longer than a window of
+    under a week, the jobs are a list of what stands: then all of the trace counts but for ends in which less than a
+    tenth of it runs.
     """
     if workload.window is not None:
         return workload.window
@@ -86,14 +88,40 @@ class Course(NamedTuple):
 def window_shown(course: Course) -> Window:
     """From when to when jobs show what is in use, as :func:`window_of` says."""
     first, last = float(course.begins[0]), float(course.ends.max())
-    if _turns_over(course):
-        gap = _typical_gap(course)
-        end = min(float(course.begins[-1]) + gap, last)
-        start = _begin(first, float(course.ends.min()) - gap, end)
-        end = _to_whole_days(start, end)
-        if not _outlasted(course, start, end):
-            return Window(start, end, first, last, WindowRule.ARRIVALS)
+    turning = _turning(course)
+    if turning is not None and not _outlasted(course, *turning):
+        return Window(*turning, first, last, WindowRule.ARRIVALS)
     return Window(*_standing(course, last), first, last, WindowRule.STANDING)
+
+
+def _turning(course: Course) -> tuple[float, float] | None:
+    """From when to when jobs come and go, filled; None where most outlast the begins."""
+    if not _turns_over(course):
+        return None
+    first, last, gap = float(course.begins[0]), float(course.ends.max()), _typical_gap(course)
+    end = min(float(course.begins[-1]) + gap, last)
+    start = _begin(first, float(course.ends.min()) - gap, end)
+    return start, _to_whole_days(start, end)
+
+
+def thinned(workload: Workload, window: Window) -> str:
+    """What to say where jobs come and go for a part of a window that lasts longer for what runs on beside them, and the
+    mean is much less than in that part; nothing where it is not."""
+    turning = None
+    if window.rule is WindowRule.STANDING and isinstance(workload, Jobs):
+        course = Course.of(workload)
+        turning = _turning(course)
+    if turning is None:
+        return ""
+    whole, part = (_mean_in(course, *each) for each in ((window.start, window.end), turning))
+    if whole >= THINNED * part:
+        return ""
+    start, end = turning
+    return (
+        f"jobs come and go in {format_span(end - start)} of the {format_span(window.seconds)} alone, with"
+        f" {counted_vcpus(round(part, 1))} in use on average, {counted_vcpus(round(whole, 1))} in all of it: --window"
+        f" {_written(start)}..{_written(end)} plans as if they came all the time"
+    )
 
 
 def demand_within(workload: Workload, step_seconds: int, window: Window) -> Demand:
@@ -151,7 +179,11 @@ def restricted(workload: Workload, asked: AskedWindow) -> Workload:
 
 def _said(at: float) -> str:
     """A moment of a trace as it is written there: a time where it has dates, else seconds."""
-    return f"{at:.0f} s" if at < DATES_FROM else f"{datetime.fromtimestamp(at, UTC):%Y-%m-%dT%H:%M:%SZ}"
+    return _written(at) + " s" * (at < DATES_FROM)
+
+
+def _written(at: float) -> str:
+    return f"{at:.0f}" if at < DATES_FROM else f"{datetime.fromtimestamp(at, UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
 def _jobs_within(jobs: Jobs, window: Window) -> Jobs:
@@ -216,15 +248,23 @@ def _to_whole_days(begin: float, end: float) -> float:
 
 
 def _outlasted(course: Course, start: float, end: float) -> bool:
-    """Whether a major part of the window's demand runs on after it, or ran before it, for longer than it lasts. In a
-    window of a day or more one job alone is no such part: it is one that never ends, not a list of what stands."""
+    """Whether a major part of the demand of a window of under a week runs on after it, or ran before it, for longer
+    than it lasts. In a window of a day or more one job alone is no such part: it is one that never ends, not a list of
+    what stands."""
     begins, ends, cores = course
-    inside = np.clip(np.minimum(ends, end) - np.maximum(begins, start), 0.0, None)
-    least, longest = MAJOR * float((inside * cores).sum()) / (end - start), end - start
+    least, longest = MAJOR * _mean_in(course, start, end), end - start
+    if longest >= WEEK:
+        return False
     later = cores[(ends > end + longest) & (begins <= end)]
     earlier = cores[(begins <= start - longest) & (ends > start)]
     alone = longest >= DAY
     return max(float(part.sum() - alone * part.max(initial=0.0)) for part in (later, earlier)) >= least
+
+
+def _mean_in(course: Course, start: float, end: float) -> float:
+    """The mean vCPUs in use from one moment to another."""
+    inside = np.clip(np.minimum(course.ends, end) - np.maximum(course.begins, start), 0.0, None)
+    return float((inside * course.cores).sum()) / (end - start)
 
 
 def _standing(course: Course, last: float) -> tuple[float, float]:

@@ -128,7 +128,7 @@ def _parts(
 ) -> tuple[str, list[Modelled], str]:
     """What the values are, fractions where nobody says; values that cannot be are noted, with the command that reads
     those above 1 as something else."""
-    if value in ("requests", "vcpu-hours"):
+    if value in ("requests", "vcpu-hours", "machines"):
         raise InputError(
             f"{source.name}: holds {value}, which are no use of a machine",
             hint="give its use of CPUs: percent, a fraction of 1, or vCPUs in use",

@@ -17,7 +17,7 @@ from hcloud.errors import UsageError
 from hcloud.units import parse_decimal
 
 ExtraColumns = Literal["refuse", "ignore"]
-SeriesValue = Literal["auto", "cores", "percent", "fraction", "requests", "vcpu-hours"]
+SeriesValue = Literal["auto", "cores", "percent", "fraction", "requests", "vcpu-hours", "machines"]
 _SOME = r"[0-9]{1,6}(\.[0-9]{1,6})?"
 _OF_MEMORY = re.compile(rf"|over-{_SOME}|up-to-{_SOME}|over-{_SOME}-up-to-{_SOME}")
 _GPU_ROWS = re.compile(r"leave-out|demand|only|[0-9]{1,6}-[0-9]{1,6}")
@@ -59,9 +59,9 @@ class WorkloadOptions:
         ``-ms``) how long a job ran times its vCPUs, and ``hh:mm`` and ``mm:ss`` say what durations of two numbers are.
     Series (``timestamp,value`` files, cluster utilisation, requests)
         ``series_value`` says what a value is; ``auto`` takes it from the column's name, then the file's name; of
-        ``vcpu-hours`` there are so many in a step.
+        ``vcpu-hours`` there are so many in a step, and ``machines`` are how many run (instances, replicas, pods).
         ``series_cores`` (one machine: asked for where it is needed) and ``cluster_cores`` (a whole cluster) are the
-        vCPUs that 100 %, or a fraction of 1, stands for.
+        vCPUs that 100 %, a fraction of 1, or a machine stands for.
         ``requests_per_core_second`` turns requests into vCPUs. ``step_seconds`` is the step of a series without
         timestamps, ``request_step_seconds`` the bin of single requests. A gap in the timestamps of at most
         ``max_gap_seconds`` holds the value before it, a longer one is an error (of several series that machine

@@ -33,7 +33,7 @@ from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.other_programs import OTHER_JSON, OTHER_TEXT
 from hcloud.readers.workloads.source import ZIP, TraceFile
 from hcloud.readers.workloads.tables.blanks import apart_by_blanks
-from hcloud.readers.workloads.tables.day_and_time import hours_written, refuse_days_apart
+from hcloud.readers.workloads.tables.day_and_time import hours_written, refuse_days_apart, refuse_hours_across
 from hcloud.readers.workloads.tables.guessing import columns_of_jobs, is_of_machines, likely_units, times_among
 from hcloud.readers.workloads.tables.header import LOOK, Header, first_rows, header_names, separator
 from hcloud.readers.workloads.tables.parquet_text import parquet_as_text
@@ -90,7 +90,9 @@ def _header(source: TraceFile) -> Header | None:
         header = header_names(source)
     except InputError:
         return None
-    refuse_days_apart(source, header.names, next(iter(first_rows(source)), []), header.delimiter)
+    first = next(iter(first_rows(source)), [])
+    refuse_days_apart(source, header.names, first, header.delimiter)
+    refuse_hours_across(source, header.names, first, header.delimiter)
     return header
 
 

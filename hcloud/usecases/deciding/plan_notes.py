@@ -29,7 +29,7 @@ from hcloud.planning.forecasting.forecast import (
 from hcloud.planning.forecasting.needs import KEY
 from hcloud.planning.forecasting.outliers import lone, outlier
 from hcloud.planning.forecasting.rising import AT_EACH_END, growth_of
-from hcloud.planning.forecasting.window import window_of
+from hcloud.planning.forecasting.window import thinned, window_of
 from hcloud.planning.settings import Divisible, PlanSettings
 from hcloud.readers.configuration.config import Loaded
 from hcloud.units import HOURS_PER_YEAR, SECONDS_PER_HOUR, counted, format_age, format_duration, format_span
@@ -174,7 +174,8 @@ def _of_sizes(settings: PlanSettings, decision: FleetDecision) -> Iterator[Assum
 def warnings(seen: PlanNoteInputs) -> Iterator[str]:
     """Everything about the prices, the workload and the forecast that its reader should know: guesses first."""
     window, reserves = window_of(seen.workload), bool(seen.decision.machines.holdings)
-    yield from filter(None, [outlier(seen.workload, window), lone(seen.workload, window) if reserves else ""])
+    alone = lone(seen.workload, window) if reserves else ""
+    yield from filter(None, [outlier(seen.workload, window), alone, thinned(seen.workload, window)])
     yield from _of_use(seen)
     yield from _of_guesses(seen)
     yield from _of_prices(seen)

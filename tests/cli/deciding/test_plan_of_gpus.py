@@ -136,7 +136,11 @@ def test_few_gpus_and_many_by_themselves(tmp_path: Path, capsys: pytest.CaptureF
         ((*HERE, "--family", "m6i"), 64, "no family of that name (m6i) has GPUs and a price\nhint: name a family"),
         ((*HERE, "--family", "g9"), 9, "(9 GPUs, 2 vCPU, 4 GiB) fits no machine of g9, and cannot be split"),
         ((*HERE, "--family", "g9", "--set", "gpu=1-4"), 64, "no job asks for so many GPUs"),
-        (("--provider", "gcp", "--family", "n2"), 9, "the price book has no machine with GPUs there"),
+        (
+            ("--provider", "gcp", "--region", "us-central1", "--family", "n2"),
+            9,
+            "has no machine with GPUs in gcp/us-central1\nhint: import a table of such with its column gpus",
+        ),
         ((*HERE, "--family", "g9", "--divisible", "all", *IDLE), 64, "its jobs ask for GPUs, and idle hours have none"),
         (("--set", "gpu=some"), 64, "is not one of leave-out, demand, only, or numbers as 1-4"),
     ],

@@ -72,6 +72,16 @@ def test_every_refusal_has_a_reason_and_a_margin() -> None:
     assert any("instance 10 of the reserve is in use 100.0%" in r for r in reasons(decision))
 
 
+def test_the_only_type_of_its_size_is_not_said_to_be_the_only_one_that_is_allowed() -> None:
+    one = book(candidate("m9.4xlarge", "1.00", [reserved("m9.4xlarge", "0.60")]))
+    for vcpus, said in (
+        (16, "m9.4xlarge is the only type of 16 vCPUs allowed"),
+        (0, "m9.4xlarge is the only type allowed"),
+    ):
+        asked = replace(SETTINGS, markets=(replace(MARKET, vcpus=vcpus),))
+        assert said in reasons(decide(one, demand(DAYS[0]), asked))
+
+
 @pytest.mark.slow
 def test_a_three_year_horizon_lets_the_three_year_term_win() -> None:
     outlook = Outlook(horizon_hours=3 * 8760)

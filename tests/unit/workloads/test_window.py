@@ -15,7 +15,7 @@ from hcloud.model.workload import Demand, Jobs, Provenance, WindowRule
 from hcloud.planning.forecasting.demand import demand_of
 from hcloud.planning.forecasting.forecast import choose_step, far_above_means, hidden_in_steps, stretch
 from hcloud.planning.forecasting.outliers import outlier
-from hcloud.planning.forecasting.window import RAN_IN, AskedWindow, demand_within, restricted, window_of
+from hcloud.planning.forecasting.window import RAN_IN, AskedWindow, demand_within, restricted, thinned, window_of
 from hcloud.planning.settings import Market, Outlook, PlanSettings
 from hcloud.readers.configuration.window import check_clock, parse_window
 from hcloud.usecases.deciding.plan import planned_demand
@@ -211,9 +211,21 @@ def test_services_beside_jobs_are_no_forgotten_jobs() -> None:
     assert outlier(even, window_of(even)) == ""
 
 
-def test_several_services_that_outlast_the_jobs_beside_them_stand() -> None:
-    jobs = jobs_of([*WEEKS, *((-100 * DAY, 114 * DAY, 40.0) for _ in range(3))])
-    assert window_of(jobs).rule is WindowRule.STANDING
+@pytest.mark.parametrize(("days", "rule"), [(3, WindowRule.STANDING), (14, WindowRule.ARRIVALS)])
+def test_services_that_outlast_jobs_of_a_week_or_more_do_not_thin_them(days: int, rule: WindowRule) -> None:
+    """Six services of 400 days beside jobs of two weeks: in a mean over 400 days such jobs were next to nothing."""
+    hourly = [(h * HOUR, HOUR, 10.0) for h in range(days * 24)]
+    rows = [*hourly, *((0.0, 400 * DAY, 4.0) for _ in range(6))]
+    for trace in (rows, mirrored(rows)):
+        jobs = jobs_of(trace)
+        window = window_of(jobs)
+        assert window.rule is rule
+        said = thinned(jobs, window)
+        assert (said == "") is (rule is WindowRule.ARRIVALS)
+        if said:
+            assert f"{days}d of the 400d alone, with 34 vCPUs in use on average, 24.1 vCPUs in all of it" in said
+            asked = parse_window(said.split("--window ")[1].split()[0])
+            assert demand_within(restricted(jobs, asked), 3600, window_of(restricted(jobs, asked))).cores.mean() > 33
 
 
 @pytest.mark.parametrize(("minutes", "share"), [(5, 22 / 12), (30, 1.0), (60, 0.0)])
@@ -230,6 +242,13 @@ def test_use_by_jobs_shorter_than_a_step_is_told(minutes: int, share: float) -> 
 def test_jobs_shorter_than_an_hour_that_begin_together_are_planned_in_finer_steps(minutes: float, step: int) -> None:
     jobs = jobs_of([(h * HOUR, minutes * 60.0, 4.0) for h in range(0, 480, 10)])
     assert choose_step(jobs, window_of(jobs), Outlook()) == step
+
+
+def test_steps_are_finer_where_means_of_hours_tell_savings_some_points_too_high() -> None:
+    """Jobs of 50 minutes beside four times as much that stands: a fifteenth of use lies apart."""
+    jobs = jobs_of([(0.0, 48 * HOUR, 13.0), *((h * HOUR, 3000.0, 4.0) for h in range(48))])
+    assert hidden_in_steps(jobs, 3600, window_of(jobs)) == pytest.approx(0.068, abs=0.002)
+    assert choose_step(jobs, window_of(jobs), Outlook()) == 300
 
 
 def test_jobs_of_which_far_more_run_at_once_than_on_average_are_told() -> None:

@@ -458,6 +458,15 @@ def test_series_values_are_checked(tmp_path: Path, text: str) -> None:
     assert "line 3, column value" in str(error)
 
 
+def test_the_hour_that_comes_twice_is_read_in_its_zone(tmp_path: Path) -> None:
+    """Exports in local time were refused, whatever zone was said."""
+    clocks = ["01:30", "02:00", "02:30", "02:00", "02:30", "03:00"]
+    path = write(tmp_path, "timestamp,cores\n" + "".join(f"2026-10-25 {at},{n}\n" for n, at in enumerate(clocks)))
+    assert "say in which zone: --set zone=Europe/Berlin" in refusal(path).hint
+    assert series(path, zone="Europe/Berlin").cores.tolist() == [0, 1, 2, 3, 4, 5]
+    assert "line 5: a duplicate time" in str(refusal(path, zone="America/New_York"))
+
+
 def test_series_times_are_checked(tmp_path: Path) -> None:
     assert "line 4: a duplicate time" in str(refusal(write(tmp_path, stamps("00:00,1", "05:00,1", "00:00,2"))))
     got = series(write(tmp_path, stamps("05:00,2", "00:00,1", "10:00,3")))

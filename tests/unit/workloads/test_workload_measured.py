@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, date, datetime
@@ -638,3 +639,37 @@ def test_what_values_of_no_unit_are_likely_to_be_comes_first(
         read_workload(path)
     assert f"if they are {likely}" in str(refused.value.hint)
     assert f"use.csv --set series_value={other}" in str(refused.value.hint)
+
+
+@pytest.mark.parametrize("column", ["GroupInServiceInstances", "replicas", "instance_count", "Running Pods"])
+def test_numbers_of_machines_are_not_taken_for_vcpus(column: str, tmp_path: Path) -> None:
+    """Of eleven instances with four vCPUs each eleven vCPUs were offered."""
+    path = tmp_path / "use.csv"
+    path.write_text(f"time,{column}\n{iso(0)},11\n{iso(1)},5\n")
+    with pytest.raises(InputError, match="is by its name how many machines run, and not their vCPUs") as refused:
+        read_workload(path)
+    assert isinstance(refused.value.hint, Advice)
+    read = read_workload(path, options=refused.value.hint.on(WorkloadOptions()))
+    assert isinstance(read, Demand)
+    assert read.cores.tolist() == [44.0, 20.0]
+    path.write_text(f"time,{column}\n{iso(0)},11.5\n{iso(1)},5\n")
+    with pytest.raises(InputError, match="the unit of"):
+        read_workload(path)
+
+
+@pytest.mark.parametrize("name", ["{h:02}:00", "{h}", "h{h}", "Hour {h}", "{h}h", "{h:02}:00:00"])
+def test_hours_in_columns_are_no_machines(name: str, tmp_path: Path) -> None:
+    """Twenty-four columns of hours were added up as machines: 24 times the vCPU-hours."""
+    path = tmp_path / "days.csv"
+    hours = [name.format(h=h) for h in range(24)]
+    path.write_text("date," + ",".join(hours) + "\n" + "".join(f"2026-11-0{d},{'2,' * 23}3\n" for d in (1, 2)))
+    with pytest.raises(InputError, match="each row is a day, with a column for each 60 minutes of it") as refused:
+        read_workload(path)
+    mended = subprocess.run(refused.value.hint.partition(": ")[2], shell=True, cwd=tmp_path, check=True)
+    assert not mended.returncode
+    read = read_workload(tmp_path / "mended.csv")
+    assert isinstance(read, Demand)
+    assert read.cores.tolist() == ([2.0] * 23 + [3.0]) * 2
+    path.write_text("date,web1,web2\n2026-11-01,1,2\n")
+    with pytest.raises(InputError, match="the unit of"):
+        read_workload(path)

@@ -20,6 +20,8 @@ _OF_HOURS = re.compile(r"_?(hour_of_day|hour|stunde)_?")
 _OF_BEGINS = ("", "submit", "start", "begin", "arrival")
 _DAY = re.compile(r"\d{1,4}[-./]\d{1,2}[-./]\d{1,4}", re.ASCII)
 _CLOCK = re.compile(r"[012]?\d:[0-5]\d(:[0-5]\d(\.\d+)?)?( ?[AP]M)?", re.ASCII | re.IGNORECASE)
+_HOUR_NAME = re.compile(r"(?:h|hr|hour|stunde|std)?_?([012]?\d)(?:_?h)?(?:_([0-5]\d))?(?:_00)?(?:_uhr)?", re.ASCII)
+_HOURS, _DAY_SECONDS = 24, 86_400
 _HOUR = re.compile(r"[012]?\d", re.ASCII)
 
 
@@ -42,6 +44,28 @@ def refuse_days_apart(source: TraceFile, names: Sequence[str], first: Sequence[s
             f"{source.name}: the day stands in column {shown(names[at])} and the time of day in {shown(names[other])}",
             hint=f"write both into one column{': ' + command if command else ''}",
         )
+
+
+def refuse_hours_across(source: TraceFile, names: Sequence[str], first: Sequence[str], mark: str) -> None:
+    """InputError for a table with a row a day and a column for each hour of it, or for each equal part of an hour: read
+    as machines they would be added up, 24 for one."""
+    count = len(names) - 1
+    if count < _HOURS or _DAY_SECONDS % count or len(first) != len(names) or not _DAY.fullmatch(first[0].strip()):
+        return
+    clocks = [_HOUR_NAME.fullmatch(spelt(name)) for name in names[1:]]
+    minutes = [int(clock[1]) * 60 + int(clock[2] or 0) for clock in clocks if clock]
+    each = 24 * 60 / count
+    if [at - (minutes or [0])[0] for at in minutes] != [round(place * each) for place in range(count)]:
+        return
+    clock = f'sprintf("%02d:%02d", int((i - 2) * {each:g} / 60), (i - 2) * {each:g} % 60)'
+    rows = f'for (i = 2; i <= NF; i++) print $1 " " {clock} "{mark}" $i'
+    program = f'{{sub(/\\r$/, "")}} NR == 1 {{print "timestamp{mark}value"; next}} NF {{{rows}}}'
+    command = "" if b'"' in source.head else piped(source, f"awk -F{shlex.quote(mark)} {shlex.quote(program)}")
+    raise InputError(
+        f"{source.name}: each row is a day, with a column for each {each:g} minutes of it ({shown(names[1])} to"
+        f" {shown(names[-1])}), and no machine",
+        hint=f"write a row for each time{': ' + command if command else ''}",
+    )
 
 
 def hours_written(source: TraceFile, names: Sequence[str], rows: Sequence[Sequence[str]], mark: str) -> str:

@@ -8,6 +8,8 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 
+from hcloud.units import SECONDS_PER_HOUR
+
 if TYPE_CHECKING:
     from hcloud.model.workload import Floats
 
@@ -22,6 +24,22 @@ def unix_of_local(local: Floats, zone: str) -> Floats:
     offsets = np.array([_offset(one * _QUARTER, zone) for one in quarters.tolist()])
     shifted: Floats = local - offsets[at.reshape(local.shape)]
     return shifted
+
+
+def put_back(times: Floats, zone: str) -> Floats:
+    """Unix seconds of one series in its file's order: where clocks were put back, a time that stands there for the
+    second time is an hour later."""
+    order = np.argsort(times, kind="stable")
+    shifted = times.copy()
+    for at in order[1:][np.diff(times[order]) == 0].tolist():
+        time = float(times[at])
+        if _local(time, zone) == _local(time + SECONDS_PER_HOUR, zone):
+            shifted[at] += SECONDS_PER_HOUR
+    return shifted
+
+
+def _local(time: float, zone: str) -> datetime:
+    return datetime.fromtimestamp(time, ZoneInfo(zone)).replace(tzinfo=None, fold=0)
 
 
 def _offset(local: float, zone: str) -> float:

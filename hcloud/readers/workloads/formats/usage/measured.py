@@ -29,6 +29,7 @@ from hcloud.readers.workloads.formats.usage.series import (
     longest_held,
     regular,
 )
+from hcloud.readers.workloads.meanings import spelt
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.source import TraceFile
 
@@ -49,6 +50,9 @@ _COUNTER = re.compile(
 """A counter by its name: no rate of one, no recording rule, and no label's value."""
 
 
+_MACHINE = "(instance|replica|machine|node|host|server|vm|pod|task|executor|worker|container)"
+_COUNTED = re.compile(rf"(.*_)?{_MACHINE}(s|s?_count)")
+"""The name of a column that counts machines."""
 _PCT = re.compile(r"pct", re.IGNORECASE)
 """In a name of Elastic's, a fraction; else percent."""
 
@@ -138,7 +142,7 @@ class MeasuredUse:
             self.repaired,
             self.left_out,
             said,
-            len(found),
+            0 if value == "machines" else len(found),
             tuple(series.marks() for series in found[:_MARKED]),
         )
         return demand(grid, cores, provenance, options, SeriesExtras(*sums[1:]))
@@ -232,6 +236,8 @@ def _unknown_unit(source: TraceFile, found: Sequence[MeasuredSeries], options: W
             f"{source.name}: its columns are in different units by their names: {both}",
             hint="write them in one unit, or each unit's columns to a file of their own",
         )
+    if not said and _are_counts(found):
+        return _of_machines(source, found, options)
     most = max(float(series.values.max()) for series in found)
     likely = next(iter(said), likely_value(most, options))
     named = f"{other.where} ({other.name})" if other.name and other.name != other.where else shown(other.where)
@@ -248,6 +254,27 @@ def _unknown_unit(source: TraceFile, found: Sequence[MeasuredSeries], options: W
         f"{source.name}: the unit of {named} is unknown: vCPUs in use (cores), percent or a fraction "
         "(0 to 1) of a machine with so many vCPUs (series_cores), or requests",
         hint=advice(source, {"series_value": likely, **told}, which),
+    )
+
+
+def _are_counts(found: Sequence[MeasuredSeries]) -> bool:
+    """Whether series are numbers of machines by the names of their columns: whole ones alone, over one at some time."""
+    whole = all((series.values == np.rint(series.values)).all() for series in found)
+    named = all(_COUNTED.fullmatch(spelt(series.where)) for series in found)
+    return whole and named and any(series.values.max() > 1 for series in found)
+
+
+def _of_machines(source: TraceFile, found: Sequence[MeasuredSeries], options: WorkloadOptions) -> InputError:
+    cores = EXAMPLE_CORES if options.series_cores is None else f"{options.series_cores:g}"
+    told = {} if options.series_cores is not None else {"series_cores": cores}
+    named = found[0].where
+    which = (
+        f"each has {cores} vCPUs (else say series_cores; if {named} is no number of machines, say series_value=cores or"
+        " percent)"
+    )
+    return InputError(
+        f"{source.name}: {shown(named)} is by its name how many machines run, and not their vCPUs",
+        hint=advice(source, {"series_value": "machines", **told}, which),
     )
 
 

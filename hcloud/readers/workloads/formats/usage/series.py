@@ -23,6 +23,7 @@ from hcloud.readers.workloads.tables.columns import Column
 from hcloud.readers.workloads.tables.delimited import Progress, dated, header_layout, read_table
 from hcloud.readers.workloads.tables.header import header_names
 from hcloud.readers.workloads.tables.locate import TableLayout, lines_of
+from hcloud.readers.workloads.tables.zones import put_back
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -36,10 +37,13 @@ HIGHEST = {
     "fraction": 1.0,
     "requests": limits.REQUESTS,
     "vcpu-hours": limits.CORES * 1e4,
+    "machines": limits.CORES,
 }
 OF_A_COUNTER = "of a counter, as node_cpu_seconds_total, export the rate: rate(METRIC[5m])"
 PARTS = {"percent": "percent", "fraction": "a fraction"}
 """Values that are a part of a machine, and how that is told."""
+OF_MACHINES = {**{value: f"{told} of one" for value, told in PARTS.items()}, "machines": "how many run"}
+"""Values that are vCPUs where it is known how many a machine has."""
 EXAMPLE_CORES = "4"
 """In the commands that are shown where it is not said."""
 _MONOTONE, _RESETS = 48, 0.01
@@ -99,13 +103,14 @@ def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None 
     layout = header_layout(source, known, ignore_extra=options.extra_columns == "ignore", decimal=options.decimal)
     sink = read_table(source, layout, options.max_rows, progress)
     repaired = {"byte order mark skipped": 1} if source.marked else {}
-    times = sink.numbers("timestamp")
+    times = put_back(sink.numbers("timestamp"), options.zone) if options.zone else sink.numbers("timestamp")
     names = [c.name for c in known[1:] if sink.has(c.name)]
     values = np.array([sink.numbers(name) for name in names])
     _refuse_rows(
         source, layout, np.flatnonzero(np.isnan(values).any(axis=0)), "an empty cell, which must hold a number"
     )
-    _refuse_rows(source, layout, _repeated(times), "a duplicate time")
+    clocks = "" if options.zone else "where clocks were put back, say in which zone: --set zone=Europe/Berlin"
+    _refuse_rows(source, layout, _repeated(times), "a duplicate time", clocks)
     later = int(np.count_nonzero(times[1:] < times[:-1]))
     if later:
         repaired["unsorted: rows earlier than the row before; sorted by time"] = later
@@ -158,10 +163,11 @@ def demand(
 
 
 def in_cores(means: Floats, value: str, step: int, options: WorkloadOptions) -> Floats:
-    """Values as vCPUs: a part of a machine, or vCPU-hours or requests within a step, these at so many a core-second."""
-    if value in PARTS:
+    """Values as vCPUs: machines or a part of one, or vCPU-hours or requests within a step, these at so many a
+    core-second."""
+    if value in OF_MACHINES:
         assert options.series_cores is not None, "asked for with the meaning"
-        return means / HIGHEST[value] * options.series_cores
+        return means / (HIGHEST[value] if value in PARTS else 1.0) * options.series_cores
     if value == "vcpu-hours":
         return means / step * SECONDS["h"]
     if value == "requests":
@@ -208,12 +214,12 @@ def in_vcpus_by(source: TraceFile, value: str, why: str, options: WorkloadOption
     if value == "requests":
         rate = f"{options.requests_per_core_second:g} requests per core-second"
         return [Modelled("cores", rate, "requests_per_core_second")]
-    if value not in PARTS:
+    if value not in OF_MACHINES:
         return []
     if options.series_cores is None:
         told = ["they are no vCPUs in use (else say series_value=cores)"] if why == _NAMED else []
         raise InputError(
-            f"{source.name}: the number of vCPUs of a machine is unknown: the values are {PARTS[value]} of one ({why})",
+            f"{source.name}: the number of vCPUs of a machine is unknown: the values are {OF_MACHINES[value]} ({why})",
             hint=advice(source, {"series_cores": EXAMPLE_CORES}, *told, f"machines have {EXAMPLE_CORES} vCPUs"),
         )
     whole = "100%" if value == "percent" else "a value of 1"
@@ -272,13 +278,15 @@ def _repeated(times: Floats) -> NDArray[np.intp]:
     return np.sort(order[1:][np.diff(times[order]) == 0])
 
 
-def _refuse_rows(source: TraceFile, layout: TableLayout, rows: NDArray[np.intp], what: str) -> None:
+def _refuse_rows(source: TraceFile, layout: TableLayout, rows: NDArray[np.intp], what: str, hint: str = "") -> None:
     if not len(rows):
         return
     findings = Findings(source.name)
     for line in lines_of(source, layout, rows.tolist()):
         findings.add(f"line {line}", what, "one number for each time")
-    raise findings.error()
+    error = findings.error()
+    error.hint = error.hint or hint
+    raise error
 
 
 def longest_held(asked: int, step: int) -> int:
