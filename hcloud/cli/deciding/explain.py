@@ -116,11 +116,12 @@ def _explain_plan(terminal: Terminal, path: Path, address: str | None, shown: Pa
 
 def _explain_why_not(terminal: Terminal, path: Path, words: str, shown: PagePrinted) -> None:
     from hcloud.planning.explanations.asked import find
+    from hcloud.planning.strategies.flips_of_target import best_of
     from hcloud.store.plan_file import load_plan
     from hcloud.views.explanations.plan import explain_why_not
 
     stored = load_plan(path)
-    found = find(stored, words)
+    found = find(stored, words, best_of)
     bought = [line.address for line in stored.purchases if found.subject is line]
     if bought:
         _explain_commitment(terminal, path, bought[0], shown)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import partial
 
 from hcloud.errors import UsageError
 from hcloud.model.catalog import Provider
-from hcloud.model.plans.operation import OperatingPoint
+from hcloud.model.plans.operation import OperatingPoint, Operation
 from hcloud.model.plans.plan import OWNED, Alternative, MixLine, Plan, Refusal
 
 SPOKEN = {"ri": "reserved-instance", "sp": "savings-plan", "cud": "committed-use", "standard": "", "od": "on-demand"}
@@ -27,9 +28,13 @@ class SubjectMatch:
     others: int
 
 
-def find(plan: Plan, words: str) -> SubjectMatch:
+BestOf = Callable[[Operation, str], OperatingPoint | None]
+"""The point to speak of where a strategy is named, of all that were simulated of it."""
+
+
+def find(plan: Plan, words: str, best_of: BestOf) -> SubjectMatch:
     """The part of a plan that words name; raises UsageError with what comes near where there is none."""
-    for look in (_exactly, _by_type, _other_plans, _by_family, _by_parts, _by_size):
+    for look in (_exactly, _by_type, partial(_other_plans, best_of), _by_family, _by_parts, _by_size):
         if found := list(look(plan, words.strip())):
             return SubjectMatch(found[0], len(found) - 1)
     _check_asked(words.strip().lower())
@@ -83,14 +88,15 @@ def _place(address: str) -> str:
     return "/".join(address.lower().removeprefix(OWNED).split("/")[:3])
 
 
-def _other_plans(plan: Plan, words: str) -> Iterator[Subject]:
+def _other_plans(best_of: BestOf, plan: Plan, words: str) -> Iterator[Subject]:
     """Another plan by its name or the beginning of it, or a strategy that was simulated."""
     wanted = " ".join(words.lower().replace("-", " ").split())
     for plain, told in zip(plan.alternatives, plan.told_alternatives, strict=True):
         if wanted and any(a.name.startswith(wanted) for a in (plain, told)):
             yield told
     if plan.operation is not None:
-        points = sorted(plan.operation.points, key=lambda p: (bool(p.verdict), p.hourly))
+        best = best_of(plan.operation, wanted)
+        points = sorted(plan.operation.points, key=lambda p: (p is not best, p.hourly))
         yield from (p for p in points if wanted in (p.strategy.lower(), f"{p.strategy.lower()} with {p.reserve}"))
 
 

@@ -31,6 +31,10 @@ class Paired:
         """The upper end of the interval."""
         return self.mean + self.half
 
+    def __neg__(self) -> Paired:
+        """The difference the other way round."""
+        return replace(self, mean=-self.mean)
+
 
 def mean_of(values: Sequence[float], confidence: float) -> Paired:
     """The mean of one or more values with its interval at a two-sided confidence of 0 to 1 exclusive."""
@@ -68,6 +72,31 @@ def _within(t: float, degrees: int) -> float:
     if not odd:
         return math.sin(angle) * total
     return 2 / math.pi * (angle + (math.sin(angle) * total if degrees > 1 else 0.0))
+
+
+def chance_above(gap: Paired, confidence: float) -> float:
+    """The probability that a mean or a difference lies above 0, by Student's distribution; ``gap`` has its interval at
+    ``confidence``."""
+    if not gap.half:
+        return float(gap.mean > 0)
+    degrees = gap.count - 1
+    z = gap.mean / gap.half * student(degrees, confidence)
+    return 0.5 + math.copysign(_within(abs(z), degrees), z) / 2
+
+
+def mean_above(gap: Paired, confidence: float) -> float:
+    """By how much a mean or a difference lies above 0, in the mean of all that it may be, what lies below counted as 0
+    (the expected opportunity cost of Chick and Inoue, 2001); endless with two seeds that differ."""
+    if not gap.half:
+        return max(gap.mean, 0.0)
+    degrees = gap.count - 1
+    if degrees == 1:
+        return math.inf
+    error = gap.half / student(degrees, confidence)
+    z = gap.mean / error
+    scale = math.exp(math.lgamma((degrees + 1) / 2) - math.lgamma(degrees / 2)) / math.sqrt(degrees * math.pi)
+    density = scale * math.pow(1 + z * z / degrees, -(degrees + 1) / 2)
+    return error * ((degrees + z * z) / (degrees - 1) * density + z * chance_above(gap, confidence))
 
 
 FRONT_WITH_KNEE = 3
@@ -183,37 +212,56 @@ def in_doubt(points: Sequence[OperatingPoint], target: OperatingTarget) -> tuple
     if not affordable:
         return ()
     model, chosen = model_of(affordable, target), choose(points, target)
-    doubtful = [p for p in affordable if _may_turn(p, chosen, model, target)]
-    return tuple(p for p in affordable if doubtful and (p in doubtful or p in (model, chosen)))
+    allowed = target.alike * float(chosen.hourly)
+    doubtful = [p for p in affordable if p != chosen and _loss(p, chosen, model, target) > allowed]
+    if doubtful or _is_open(chosen, target) or not (chosen == model or _is_no_worse(chosen, model, target)):
+        return tuple(p for p in affordable if p in doubtful or p in (model, chosen))
+    return ()
 
 
-def _may_turn(point: OperatingPoint, chosen: OperatingPoint, model: OperatingPoint, target: OperatingTarget) -> bool:
-    """Whether it is open that the point is chosen, or that the chosen one is."""
-    if point == chosen:
-        return _is_open(point, target) or not (chosen == model or _is_told(quality_gap(chosen, model, target), target))
-    if not _may_be_cheaper(point, chosen, target):
-        return False
+def _loss(point: OperatingPoint, chosen: OperatingPoint, model: OperatingPoint, target: OperatingTarget) -> float:
+    """Dollars an hour that are lost in the mean of what the seeds leave open, as another point is not chosen."""
+    chance = 1.0
     if point.hourly < chosen.hourly:
-        return _is_open(point, target)
-    return not is_worse(point, model, target)
+        chance = _chance_kept(point, target)
+    elif is_worse(point, model, target):
+        chance = 0.0
+    dearer = cost_gap(point, chosen, target)
+    if not chance or dearer.count == 1:
+        return math.inf if chance else 0.0
+    return chance * mean_above(-dearer, target.confidence)
 
 
-def _may_be_cheaper(point: OperatingPoint, chosen: OperatingPoint, target: OperatingTarget) -> bool:
-    gap = cost_gap(point, chosen, target)
-    return gap.count == 1 or gap.low < -target.alike * float(chosen.hourly)
+def _chance_kept(point: OperatingPoint, target: OperatingTarget) -> float:
+    """The probability that a point meets the target; 0 where that is told, or does not matter."""
+    if not point.kept_by_seed or begins_late(point, target):
+        return 0.0
+    over = _over(point, target)
+    if over.count > 1 and (over.high < 0 or over.low >= -target.alike):
+        return 0.0
+    return 1.0 if over.count == 1 else chance_above(over, target.confidence)
+
+
+def _is_no_worse(point: OperatingPoint, model: OperatingPoint, target: OperatingTarget) -> bool:
+    """Whether so few jobs fewer keep their performance than with the model that it does not matter."""
+    gap = quality_gap(point, model, target)
+    return gap.count != 1 and mean_above(-gap, target.confidence) <= target.alike
 
 
 def _is_open(point: OperatingPoint, target: OperatingTarget) -> bool:
-    """Whether it is open that a point meets the target."""
+    """Whether it is open that a point meets the target, and by more than does not matter."""
     if not point.kept_by_seed or begins_late(point, target):
         return False
+    over = _over(point, target)
+    if over.count == 1 or over.high < 0:
+        return over.count == 1
+    return mean_above(-over if over.mean > 0 else over, target.confidence) > target.alike
+
+
+def _over(point: OperatingPoint, target: OperatingTarget) -> Paired:
+    """By how much the share of jobs that keeps its performance is above the target."""
     kept = mean_of(point.kept_by_seed, target.confidence)
-    return not _is_told(Paired(kept.mean - target.qos, kept.half, kept.count), target)
-
-
-def _is_told(gap: Paired, target: OperatingTarget) -> bool:
-    """Whether the interval lies on one side of zero, or so near to it that the difference does not matter."""
-    return gap.count != 1 and (gap.low >= -target.alike or gap.high < 0)
+    return replace(kept, mean=kept.mean - target.qos)
 
 
 def landmarks(points: Sequence[OperatingPoint]) -> Landmarks:

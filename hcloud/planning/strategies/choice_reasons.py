@@ -67,7 +67,7 @@ def _points(gap: Paired) -> str:
 def why(points: Sequence[OperatingPoint], chosen: OperatingPoint, target: OperatingTarget) -> Iterator[str]:
     """The sentences that carry the choice: what it meets, what the cheaper and the better ones would do instead."""
     unsure = meets(chosen, target) and chosen.kept_qos.low < target.qos
-    low = f"; its interval reaches down to {chosen.kept_qos.low:.1%}: more runs (operation.runs) would tell"
+    low = f"; its interval reaches down to {chosen.kept_qos.low:.1%}"
     yield _main(points, chosen, target) + (low if unsure else "")
     yield from _of_arithmetic(points, chosen)
     yield from _others(points, chosen, target)
@@ -157,15 +157,13 @@ def settled_below(
 
 def how_sure(points: Sequence[OperatingPoint], chosen: OperatingPoint, target: OperatingTarget, runs: int) -> str:
     """Whether the choice is settled, and what is open where it is not."""
-    sure, after = f"{target.confidence:.0%} confidence", counted(runs, "run")
-    doubtful = in_doubt(points, target)
+    after, doubtful = counted(runs, "run"), in_doubt(points, target)
     if not doubtful:
-        return f"settled at {sure} by {after}, every pair of points compared at the same seeds"
+        left = f"no other saves more than {target.alike:.1%} in the mean of what they leave open (operation.alike)"
+        return f"settled by {after}, every pair of points compared at the same seeds: {left}"
     rivals = [p for p in doubtful if p != chosen]
-    if not rivals:
-        return f"not settled at {sure} after {after} (operation.runs): it is open whether it keeps the target"
-    listed = some_of(map(named, rivals), SHOWN)
-    return f"not settled at {sure} after {after} (operation.runs): more runs may turn to {listed}"
+    turn = f"more runs may turn to {some_of(map(named, rivals), SHOWN)}"
+    return f"not settled after {after} (operation.runs): {turn if rivals else 'it is open whether it keeps the target'}"
 
 
 def named(point: OperatingPoint) -> str:

@@ -35,6 +35,15 @@ def next_best(operation: Operation) -> OperatingPoint | None:
     return _settled(others, target_of(operation)) if others else None
 
 
+def best_of(operation: Operation, strategy: str) -> OperatingPoint | None:
+    """Of a strategy the chosen point, else what would be chosen if no other strategy were there; None where it was not
+    simulated."""
+    mine = [p for p in operation.points if p.strategy.lower() == strategy.lower()]
+    if not mine or operation.chosen in mine:
+        return operation.chosen if mine else None
+    return _settled(mine, target_of(operation))
+
+
 def lower_target(operation: Operation) -> Wish | None:
     """The highest target below the present one at which these runs settle on something cheaper; None where they settle
     on nothing cheaper that is affordable, or nothing keeps the present one."""

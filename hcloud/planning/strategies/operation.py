@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from itertools import pairwise
@@ -68,7 +69,8 @@ def enlarged(
 
 def closer(points: Sequence[OperatingPoint], target: OperatingTarget) -> Mapping[str, tuple[int, ...]]:
     """The reserves halfway between the choice and the next ones of its strategy, and of others that keep the target
-    between their best and the next smaller one where halfway may cost less than the choice; none that are close."""
+    between their best and the next smaller one where halfway may cost less than the choice; none that are close, and
+    of one that keeps the target none that can save no more than what is alike."""
     chosen = choose(points, target)
     found: dict[str, tuple[int, ...]] = {}
     for name, counts in refined(points, target).items():
@@ -77,10 +79,27 @@ def closer(points: Sequence[OperatingPoint], target: OperatingTarget) -> Mapping
         smaller = next((p for p in reversed(mine) if p.reserve < best.reserve), best)
         is_chosen = name == chosen.strategy
         may_pay = is_chosen or (meets(best, target) and (smaller.hourly + best.hourly) / 2 < chosen.hourly)
-        far = (n for n in counts if abs(n - best.reserve) >= max(CLOSE * best.reserve, 1))
+        far = [n for n in counts if abs(n - best.reserve) >= max(CLOSE * best.reserve, 1)]
+        if is_chosen and meets(best, target):
+            far = [n for n in far if _may_save(n, best, mine) > float(best.hourly) * target.alike]
         if may_pay and (some := tuple(n for n in far if is_chosen or n < best.reserve)):
             found[name] = some
     return found
+
+
+def _may_save(reserve: int, best: OperatingPoint, mine: Sequence[OperatingPoint]) -> float:
+    """Dollars an hour that a reserve beside the best one may save at the most: those between it and the next point on
+    that side, where that is cheaper; else, as costs rise ever faster on both sides of a reserve that costs least, what
+    the line from the other side through the best one falls on the way to that point."""
+    at = mine.index(best)
+    way = 1 if reserve > best.reserve else -1
+    beside = mine[at + way]
+    if beside.hourly < best.hourly:
+        return float(best.hourly - beside.hourly)
+    if not 0 <= at - way < len(mine):
+        return math.inf
+    other = mine[at - way]
+    return float(other.hourly - best.hourly) * abs((beside.reserve - best.reserve) / (other.reserve - best.reserve))
 
 
 def refined(points: Sequence[OperatingPoint], target: OperatingTarget) -> Mapping[str, tuple[int, ...]]:

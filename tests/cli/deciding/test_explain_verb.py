@@ -19,7 +19,7 @@ from hcloud.model.plans.operation import Operation
 from hcloud.planning.explanations.asked import find
 from hcloud.planning.strategies.choice import OperatingTarget, choose
 from hcloud.planning.strategies.choice_reasons import why
-from hcloud.planning.strategies.flips_of_target import higher_target, lower_budget, lower_target, target_of
+from hcloud.planning.strategies.flips_of_target import best_of, higher_target, lower_budget, lower_target, target_of
 from hcloud.store.plan_file import load_plan
 from hcloud.store.purchase_file import save_purchase_plan
 from hcloud.views.document import schema_of
@@ -104,7 +104,7 @@ def test_a_plan_that_is_cheaper_than_the_one_for_the_forecast_is_not_called_dear
     made = load_plan(plan_file)
     by_regret = replace(made, after=replace(made.after, total=made.after.total - 74))  # buys what the floor leaves out
     (why_not,) = (
-        line for line in explain_why_not(by_regret, find(made, "m7i.4xlarge"), "").lines if line.about == "why"
+        line for line in explain_why_not(by_regret, find(made, "m7i.4xlarge", best_of), "").lines if line.about == "why"
     )
     assert f"${made.after.total:,.0f} for what the forecast alone asks for" in why_not.text
     assert f"(this plan, ${by_regret.after.total:,.0f}, was not sized by that alone)" in why_not.text
