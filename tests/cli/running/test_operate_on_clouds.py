@@ -28,10 +28,11 @@ from hcloud.model.running.decision import Decision
 from hcloud.readers.bundle import bundled
 from hcloud.readers.configuration.config import Loaded, load_config
 from hcloud.store.journals.live import LiveJournalFile
-from hcloud.usecases.live.ground import CloudSelection, LiveGround, opened
+from hcloud.usecases.live.ground import LiveGround, opened
 from hcloud.usecases.live.operating.looking import look
 from hcloud.usecases.live.operating.operate import OpenedWork
 from hcloud.usecases.live.operating.setup import Policy, setup_for
+from hcloud.usecases.live.places import CloudSelection
 from hcloud.usecases.workloads.sources import open_prices
 
 PLANNED = {

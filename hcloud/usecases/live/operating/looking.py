@@ -14,9 +14,11 @@ from hcloud.model.report import MachineRental
 from hcloud.store.files.lock import FileLock
 from hcloud.store.files.private_directory import PrivateDirectory
 from hcloud.store.journals.journal import JournalPlace, LiveOrigin, place_of, read_journal, read_on
-from hcloud.usecases.live.ground import FAKE, FAKE_FILE, LiveGround
+from hcloud.usecases.live.connect import FAKE
+from hcloud.usecases.live.ground import LiveGround
 from hcloud.usecases.live.operate_requests import DIRECTORY, JOURNAL, directory_at, never_ran
 from hcloud.usecases.live.operating.operate import fold_of, read_known
+from hcloud.usecases.live.places import FAKE_FILE
 
 
 @dataclass(frozen=True, slots=True)
