@@ -93,9 +93,9 @@ class LiveGround:
         """Whether the cloud is this machine."""
         return self.selection == LOCAL
 
-    def patience(self) -> Patience:
-        """Patience for questions that change nothing."""
-        return _asking(self.clock, self.tell)
+    def patience(self, stop: Stop = never) -> Patience:
+        """Patience for questions that change nothing, which ``stop`` ends."""
+        return _asking(self.clock, self.tell, stop)
 
     def zones(self, instance_type: str) -> tuple[str, ...]:
         """Where a type is sold; asked for until the cloud answers."""
@@ -353,8 +353,8 @@ def market_of(loaded: Loaded, place: CloudRegion) -> Loaded:
     return in_places(loaded, [(Provider(place.provider), place.region)], (LAUNCHED,))
 
 
-def _asking(clock: Clock, tell: Tell) -> Patience:
-    return Patience(clock, RetryLimits(deadline=LOOKING_SECONDS), lambda: False, tell)
+def _asking(clock: Clock, tell: Tell, stop: Stop = never) -> Patience:
+    return Patience(clock, RetryLimits(deadline=LOOKING_SECONDS), stop, tell)
 
 
 def _check_account(loaded: Loaded, cloud: Cloud, patience: Patience) -> None:
