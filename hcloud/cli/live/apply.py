@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hcloud.cli.acting import Ends, Yes, beside, carried_out, confirm
+from hcloud.cli.acting import DryRun, Ends, Yes, beside, carried_out, confirm, told_only
 from hcloud.cli.groups import CloudFlags, ToldAt, Verb
 from hcloud.cli.main import session
 from hcloud.errors import DeniedByGuardError, UsageError
@@ -32,6 +32,7 @@ def apply(
     where: CloudFlags,
     yes: Yes = False,
     ends: Ends = None,
+    dry_run: DryRun = False,
     resume: Annotated[bool, typer.Option("--resume", help="Finish a plan that was interrupted.")] = False,
     shown: ToldAt,
 ) -> None:
@@ -40,7 +41,7 @@ def apply(
     Each request is saved before it is sent, so the next run continues one that was killed. Ctrl-C once ends
     cleanly, twice at once.
     """
-    from hcloud.usecases.live.apply import carry_out
+    from hcloud.usecases.live.apply import carry_out, check_as_begun
     from hcloud.views.live.change import show_changes
 
     terminal, at = session(ctx).terminal, shown.at
@@ -52,6 +53,10 @@ def apply(
     with where.opened(at, terminal, _selected(where, plan)) as here:
         with terminal.busy("planning" if plan is None else "looking at the cloud"):
             found = _changes(here, plan, resume=resume, at=at)
+        if dry_run:
+            told_only(terminal, shown, found)
+            check_as_begun(here, found, ends)
+            return
         show_changes(found, beside(terminal, quiet=shown.is_document))
         if found.to_do:
             confirm(session(ctx), "apply these changes?", yes=yes)

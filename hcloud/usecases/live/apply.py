@@ -8,7 +8,7 @@ from decimal import Decimal
 
 from hcloud.errors import StaleError, UsageError
 from hcloud.live.applying.apply import apply, destroy, ends_of_all
-from hcloud.live.applying.guards import check_base, check_guards, check_true
+from hcloud.live.applying.guards import check_base, check_guards, check_known, check_true
 from hcloud.live.applying.outcome import ApplyOutcome
 from hcloud.live.observe import observe
 from hcloud.live.site import Progress
@@ -127,16 +127,28 @@ def ending(ground: LiveGround, progress: Progress) -> ChangeSet:
     return ends_of_all(replace(ground.site(), progress=progress), ground.terms())
 
 
-def carry_out(
-    ground: LiveGround, found: ChangeSet, ends: int | None, progress: Progress, stop: Callable[[], bool]
-) -> ApplyOutcome:
-    """Apply exactly these changes; raises as :func:`hcloud.live.applying.apply.apply` does, and for old prices, with
-    nothing done."""
+def check_allowed(ground: LiveGround, found: ChangeSet, ends: int | None) -> None:
+    """Refuse what may not be applied: for the reasons of :func:`check_applicable`, for old prices, and for limits."""
     check_applicable(ground, found)
     if not _is_stale(ground, found):
         ground.check_prices(found)
         todays, risen = _at_todays(ground, found)
         check_guards(todays, ground.approval(ends), risen)
+
+
+def check_as_begun(ground: LiveGround, found: ChangeSet, ends: int | None) -> None:
+    """Refuse all that :func:`carry_out` refuses before its first request."""
+    check_allowed(ground, found, ends)
+    check_base(found, observe(ground.site(lineage=found.base.lineage)), ground.approval(ends), ground.terms())
+    check_known(found)
+
+
+def carry_out(
+    ground: LiveGround, found: ChangeSet, ends: int | None, progress: Progress, stop: Callable[[], bool]
+) -> ApplyOutcome:
+    """Apply exactly these changes; raises as :func:`hcloud.live.applying.apply.apply` does, and for old prices, with
+    nothing done."""
+    check_allowed(ground, found, ends)
     site = ground.site(progress, stop, found.base.lineage)
     return apply(site, found, ground.approval(ends), ground.terms())
 

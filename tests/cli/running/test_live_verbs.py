@@ -455,6 +455,24 @@ def test_a_plan_without_changes_is_to_be_made_for_the_cloud_that_was_named(capsy
         assert ("rehearses" in hint) == (not named)
 
 
+def test_a_dry_run_says_what_would_be_done_and_refused_and_does_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["apply", "--dry-run"]) == 0
+    out, err = said(capsys)
+    assert "6 machines to launch" in out
+    assert "dry run: nothing was changed" in err
+    assert not Path(".hcloud/state.json").exists()
+    assert run(["plan", "--out", "plan.json"]) == 0
+    assert run(["apply", "-y"]) == 0
+    assert run(["apply", "plan.json", "--dry-run"]) == 4
+    assert run(["destroy", "--dry-run"]) == 0
+    configured([FLEET[0]])
+    assert run(["apply", "--dry-run", "-y"]) == 3, "as apply would: too many end without their number"
+    capsys.readouterr()
+    assert documented(["apply", "--dry-run", "--ends", str(FLEET[1]["count"])], capsys)[1]["changes"]
+    assert run(["status"]) == 0
+    assert "6 machines" in said(capsys)[0]
+
+
 def test_who_applies_a_plan_again_is_told_that_nothing_is_left(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["plan", "--out", "plan.json"]) == 0
     assert run(["apply", "plan.json", "-y"]) == 0
