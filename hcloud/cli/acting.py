@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,10 +23,12 @@ if TYPE_CHECKING:
     from hcloud.cli.groups import ToldAt
     from hcloud.live.applying.outcome import ApplyOutcome
     from hcloud.live.site import Progress, ProgressStep
+    from hcloud.model.holdings.change import ChangeSet
     from hcloud.views.console import Terminal
 
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask; within budgets and limits. Never buys.")]
 Ends = Annotated[int | None, typer.Option("--ends", min=0, help="The number of machines that may be terminated.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show and check what would be done; change nothing.")]
 INTERRUPTED_EXIT = 130
 SILENT_SECONDS = 10.0  # ours: after so long without a word a pipe is told what is waited for
 
@@ -81,6 +84,17 @@ def stopping(
 def beside(terminal: Terminal, *, quiet: bool) -> Terminal:
     """Where people are shown what they are asked about: stderr where stdout is for a document."""
     return replace(terminal, out=terminal.err) if quiet else terminal
+
+
+def told_only(terminal: Terminal, shown: ToldAt, found: ChangeSet) -> None:
+    """Show what would be done, and do nothing."""
+    from hcloud.store.plan_file import changes_document, changes_schema
+    from hcloud.views.document import stored_content
+    from hcloud.views.live.change import show_changes
+
+    content = partial(stored_content, changes_document(found), changes_schema, ("changes",))
+    shown.tell(terminal, content, lambda: show_changes(found, terminal))
+    terminal.note("dry run: nothing was changed")
 
 
 def confirm(session: CliSession, question: str, *, yes: bool) -> None:

@@ -19,6 +19,7 @@ from hcloud.usecases.asked import moment
 
 if TYPE_CHECKING:
     from hcloud.usecases.live.ground import LiveGround
+    from hcloud.usecases.live.places import CloudSelection
     from hcloud.views.console import Terminal
     from hcloud.views.document import Content
     from hcloud.views.escaped import Written
@@ -239,23 +240,25 @@ class CloudFlags:
     state: CloudState = None
 
     @contextmanager
-    def opened(self, at: datetime, terminal: Terminal | None = None) -> Iterator[LiveGround]:
-        """The cloud that flags and configuration name, opened; the ``terminal`` hears of what takes long there.
-        Commands that it and hints name have the same flags."""
+    def opened(
+        self, at: datetime, terminal: Terminal | None = None, selection: CloudSelection | None = None
+    ) -> Iterator[LiveGround]:
+        """The cloud that flags and configuration name (or the ``selection`` made of them), opened; the ``terminal``
+        hears of what takes long there. Commands that it and hints name have the same flags."""
         from hcloud.readers.configuration.config import load_config
-        from hcloud.usecases.live.ground import CloudSelection, opened
+        from hcloud.usecases.live.ground import opened
 
         note = nobody if terminal is None else terminal.note
         if terminal is not None:
             terminal.flags.update(self.flags)
-        with naming(self.flags):
-            where = CloudSelection(self.selected(), self.state)
-            with opened(load_config(self.file), where, at, note) as here:
-                yield here
+        with naming(self.flags), opened(load_config(self.file), selection or self.selection(), at, note) as here:
+            yield here
 
-    def selected(self) -> str | None:
-        """The cloud that the command line names."""
-        return self.cloud
+    def selection(self) -> CloudSelection:
+        """What the command line says of the cloud."""
+        from hcloud.usecases.live.places import CloudSelection
+
+        return CloudSelection(self.cloud, self.state)
 
     @property
     def flags(self) -> dict[str, str]:

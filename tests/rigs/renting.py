@@ -49,7 +49,8 @@ from hcloud.store.purchase_file import sealed
 from hcloud.store.records.purchases import PurchaseLedger
 from hcloud.store.states.remembered import FileStateStore
 from hcloud.units import HOURS_PER_YEAR
-from hcloud.usecases.live.ground import FAKE, LiveGround
+from hcloud.usecases.live.connect import FAKE
+from hcloud.usecases.live.ground import LiveGround
 from hcloud.usecases.reports.of_live import report_of_live
 from hcloud.usecases.reports.report import ReportRequest, RequestedPeriod
 

@@ -191,7 +191,8 @@ def _planned(
         made = make_plan(loaded, at, told[0], idle)
         return made.plan, None, made.apart
     from hcloud.usecases.deciding.live_plan import plan_live
-    from hcloud.usecases.live.ground import CloudSelection, opened
+    from hcloud.usecases.live.ground import opened
+    from hcloud.usecases.live.places import CloudSelection
 
     try:
         with opened(loaded, CloudSelection(cloud, state), at, told[1]) as here:

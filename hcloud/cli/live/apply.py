@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hcloud.cli.acting import Ends, Yes, beside, carried_out, confirm
+from hcloud.cli.acting import DryRun, Ends, Yes, beside, carried_out, confirm, told_only
 from hcloud.cli.groups import CloudFlags, ToldAt, Verb
 from hcloud.cli.main import session
 from hcloud.errors import DeniedByGuardError, UsageError
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
 
     from hcloud.model.holdings.change import ChangeSet
     from hcloud.usecases.live.ground import LiveGround
+    from hcloud.usecases.live.places import CloudSelection
 
 app = Verb()
 
@@ -32,6 +32,7 @@ def apply(
     where: CloudFlags,
     yes: Yes = False,
     ends: Ends = None,
+    dry_run: DryRun = False,
     resume: Annotated[bool, typer.Option("--resume", help="Finish a plan that was interrupted.")] = False,
     shown: ToldAt,
 ) -> None:
@@ -40,7 +41,7 @@ def apply(
     Each request is saved before it is sent, so the next run continues one that was killed. Ctrl-C once ends
     cleanly, twice at once.
     """
-    from hcloud.usecases.live.apply import carry_out
+    from hcloud.usecases.live.apply import carry_out, check_as_begun
     from hcloud.views.live.change import show_changes
 
     terminal, at = session(ctx).terminal, shown.at
@@ -49,9 +50,13 @@ def apply(
             "--resume finishes a plan that was interrupted, and none is named",
             hint="name its file; without --resume, apply goes on to what hcloud.yaml says now",
         )
-    with replace(where, cloud=_made_for(where, plan)).opened(at, terminal) as here:
+    with where.opened(at, terminal, _selected(where, plan)) as here:
         with terminal.busy("planning" if plan is None else "looking at the cloud"):
             found = _changes(here, plan, resume=resume, at=at)
+        if dry_run:
+            told_only(terminal, shown, found)
+            check_as_begun(here, found, ends)
+            return
         show_changes(found, beside(terminal, quiet=shown.is_document))
         if found.to_do:
             confirm(session(ctx), "apply these changes?", yes=yes)
@@ -83,20 +88,13 @@ def _changes(here: LiveGround, plan: Path | None, *, resume: bool, at: datetime)
     return resumed(here, found) if resume else found
 
 
-def _made_for(where: CloudFlags, plan: Path | None) -> str | None:
+def _selected(where: CloudFlags, plan: Path | None) -> CloudSelection:
     """The cloud that is named, refused where the plan was made for another one; else the one it was made for."""
     from hcloud.readers.configuration.config import load_config
     from hcloud.store.plan_file import load_changes
-    from hcloud.usecases.live.apply import check_cloud
-    from hcloud.usecases.live.connect import FAKE, IN_MEMORY
+    from hcloud.usecases.live.apply import selected_for
 
     if plan is None:
-        return where.cloud
+        return where.selection()
     loaded = load_config(where.file)
-    selection = where.cloud or loaded.config.live.cloud
-    found = load_changes(plan, selection)
-    if selection is not None:
-        check_cloud(loaded, selection, found)
-        return where.cloud
-    scope = found.base.scope
-    return f"{FAKE}:{scope.cloud}" if scope.endpoint == IN_MEMORY else scope.cloud
+    return selected_for(loaded, where.selection(), load_changes(plan, where.cloud or loaded.config.live.cloud))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from hcloud.cli.acting import Ends, Yes, ask_number, beside, carried_out
+from hcloud.cli.acting import DryRun, Ends, Yes, ask_number, beside, carried_out, told_only
 from hcloud.cli.groups import CloudFlags, ToldAt, Verb
 from hcloud.cli.main import session
 
@@ -12,7 +12,15 @@ app = Verb()
 
 
 @app.command()
-def destroy(ctx: typer.Context, *, where: CloudFlags, yes: Yes = False, ends: Ends = None, shown: ToldAt) -> None:
+def destroy(
+    ctx: typer.Context,
+    *,
+    where: CloudFlags,
+    yes: Yes = False,
+    ends: Ends = None,
+    dry_run: DryRun = False,
+    shown: ToldAt,
+) -> None:
     """Terminate every machine of this state and nothing else; commitments stay.
 
     State the number of machines: --ends 12.
@@ -24,6 +32,9 @@ def destroy(ctx: typer.Context, *, where: CloudFlags, yes: Yes = False, ends: En
     with where.opened(shown.at, terminal) as here:
         with terminal.busy("looking at the cloud"):
             found = ending(here, lambda step: terminal.note(step.text) if step.at_once else None)
+        if dry_run:
+            told_only(terminal, shown, found)
+            return
         show_changes(found, beside(terminal, quiet=shown.is_document))
         if found.to_do:
             ends = ask_number(session(ctx), len(found.going), ends, yes=yes)

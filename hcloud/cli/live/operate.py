@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from hcloud.control.operating.fold import Fold
     from hcloud.harvest.classes import UseTypes
     from hcloud.usecases.live.operating.operate import OperateRequest
+    from hcloud.usecases.live.places import CloudSelection
     from hcloud.views.console import Terminal
 
 _Wait = Annotated[bool, typer.Option("--wait/--no-wait", help="Wait until done, or return at once.")]
@@ -47,16 +48,21 @@ class CloudOfWork(CloudFlags):
 
     otherwise: ClassVar[str | None] = None
 
-    def selected(self) -> str | None:
-        """The cloud that the command line names; where the configuration names none, that of the last work there."""
+    def selection(self) -> CloudSelection:
+        """The cloud that the command line or the configuration names, else that of the last work there."""
+        from hcloud.planning.changes.slots import CloudRegion
         from hcloud.readers.configuration.config import load_config
-        from hcloud.usecases.live.operate_requests import cloud_of_work
+        from hcloud.usecases.live.operate_requests import origin_of_work
+        from hcloud.usecases.live.places import CloudSelection
         from hcloud.usecases.live.state import state_place
 
-        if self.cloud is None and load_config(self.file).config.live.cloud is None:
-            found = cloud_of_work(state_place(self.state, self.file), finished_too=self.otherwise is None)
-            return found or self.otherwise
-        return self.cloud
+        origin = origin_of_work(state_place(self.state, self.file), finished_too=self.otherwise is None)
+        selection = self.cloud or load_config(self.file).config.live.cloud
+        if origin is None:
+            return CloudSelection(selection or self.otherwise, self.state)
+        return CloudSelection(
+            selection or origin.selection or self.otherwise, self.state, CloudRegion(origin.cloud, origin.region)
+        )
 
 
 @dataclass(frozen=True)

@@ -34,21 +34,21 @@ def work(here: LiveGround, operation: OpenedWork, terminal: Terminal, shown: Tol
     from hcloud.views.live.operating import Moment, compared_lines, operating_screen, outcome_lines, unlucky_beyond
 
     loop, now = operation.loop, operation.loop.desk.now
-    with _whatever_ends_it(loop.fold, terminal):
-        _tell_beginning(here, operation, terminal)
     more, leaving = True, stopping(terminal, "leaving: jobs and machines go on")
-    with _whatever_ends_it(loop.fold, terminal), leaving as stop, _screen(terminal, shown) as watch:
+    with _whatever_ends_it(loop.fold, terminal), leaving as stop:
         here.stops.append(stop)
-        while more and not stop():
-            more = loop.step()
-            if watch is not None:
-                seen = Moment(now(), loop.desk.troubles, loop.desk.passed_by, terminal.lines)
-                watch(operating_screen(loop.fold, seen))
-                loop.forget_told()
-            else:
-                _tell(loop, terminal, shown)
-            if more and not stop():
-                loop.wait()
+        _tell_beginning(here, operation, terminal)
+        with _screen(terminal, shown) as watch:
+            while more and not stop():
+                more = loop.step()
+                if watch is not None:
+                    seen = Moment(now(), loop.desk.troubles, loop.desk.passed_by, terminal.lines)
+                    watch(operating_screen(loop.fold, seen))
+                    loop.forget_told()
+                else:
+                    _tell(loop, terminal, shown)
+                if more and not stop():
+                    loop.wait()
     if stop():
         _left(loop.fold, terminal)
         raise typer.Exit(stop.exit_code)

@@ -114,7 +114,8 @@ def _compared(
         return accuracy_of_decisions(journal)
     if journal is not None:
         return accuracy_of_journal(plan, journal, asked)
-    from hcloud.usecases.live.ground import CloudSelection, opened
+    from hcloud.usecases.live.ground import opened
+    from hcloud.usecases.live.places import CloudSelection
     from hcloud.usecases.reports.of_live import report_of_live
 
     def rented() -> Report:

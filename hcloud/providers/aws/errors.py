@@ -35,16 +35,21 @@ _CODES: Mapping[type[CloudError], tuple[str, ...]] = {
         "InsufficientHostCapacity",
         "InsufficientReservedInstanceCapacity",
         "InsufficientFreeAddressesInSubnet",
+        "InsufficientAddressCapacity",
+        "InsufficientVolumeCapacity",
+        "ReservationCapacityExceeded",
         "UnfulfillableCapacity",
         "SpotMaxPriceTooLow",
         "Unsupported",
         "UnsupportedHostConfiguration",
+        "VolumeTypeNotAvailableInZone",
     ),
     QuotaError: (
         "VcpuLimitExceeded",
         "InstanceLimitExceeded",
         "MaxSpotInstanceCountExceeded",
         "MaxSpotFleetRequestCountExceeded",
+        "MaxFleetCountExceeded",
         "ReservedInstancesLimitExceeded",
         "VolumeLimitExceeded",
         "MaxIOPSLimitExceeded",
@@ -70,6 +75,7 @@ _CODES: Mapping[type[CloudError], tuple[str, ...]] = {
         "UnauthorizedOperation",
         "AccessDenied",
         "AccessDeniedException",
+        "AuthFailure.ServiceLinkedRoleCreationNotPermitted",
         "OptInRequired",
         "Blocked",
         "PendingVerification",
@@ -167,6 +173,8 @@ def _of_answer(response: Mapping[str, Any], call: Call, mutating: bool) -> Cloud
     status = metadata.get("HTTPStatusCode")
     named = Call(call.cloud, call.region, call.operation, code)
     kind = CLASS_OF.get(code)
+    if code == "AuthFailure" and "not authorized" in message.lower():
+        return DeniedError(message, named)  # so is an image of others refused, with credentials that are right
     if kind is ThrottledError:
         return ThrottledError(message, named, _retry_after(metadata.get("HTTPHeaders", {})))
     if kind is not None:

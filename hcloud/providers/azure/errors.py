@@ -32,6 +32,8 @@ BY_CODE: Mapping[str, type[CloudError]] = {
     "SkuNotAvailable": NoCapacityError,
     "SkuNotAvailableInZone": NoCapacityError,
     "CapacityNotAvailable": NoCapacityError,
+    "SpotPriceGreaterThanProvidedMaxPrice": NoCapacityError,
+    "SubnetIsFull": NoCapacityError,
     "QuotaExceeded": QuotaError,
     "ResourceQuotaExceeded": QuotaError,
     "PublicIPCountLimitReached": QuotaError,
@@ -60,6 +62,13 @@ BY_CODE: Mapping[str, type[CloudError]] = {
     "NotFound": NotFoundError,
     "PreconditionFailed": MismatchError,
 }
+FAULTS = (
+    "InternalExecutionError",
+    "InternalOperationError",
+    "InternalServerError",
+    "NetworkingInternalOperationError",
+)
+"""Codes of operations that failed for a reason of Azure's own."""
 BY_STATUS: Mapping[int, type[CloudError]] = {
     401: CredentialsError,
     403: DeniedError,

@@ -12,7 +12,7 @@ from hcloud.errors import MismatchError, NoCapacityError, NotFoundError, Unknown
 from hcloud.model.holdings.live import Launch, LaunchOutcome, Machine
 from hcloud.providers.azure.arm import Arm
 from hcloud.providers.azure.documents import Document, items, tags_of, text
-from hcloud.providers.azure.errors import Reply, failure
+from hcloud.providers.azure.errors import FAULTS, Reply, failure
 from hcloud.providers.azure.leftovers import Dependants, Leftovers
 from hcloud.providers.azure.operations import GONE, OperationPoller, OperationResult
 from hcloud.providers.azure.translate import (
@@ -130,8 +130,9 @@ class Fleets:
         missing = order.count - len(machines)
         if machines:
             return LaunchOutcome(machines, missing, str(failure(call, error)) if missing else "")
-        if not text(error, "code"):
-            raise NoCapacityError(text(error, "message") or f"none of {order.count} was made", call)
+        code = text(error, "code")
+        if not code or code in FAULTS:  # nothing is left of it: it may go elsewhere, or later
+            raise NoCapacityError(text(error, "message") or f"none of {order.count} was made", replace(call, code=code))
         raise failure(call, error)
 
     def _made(self, order: Launch, ending: OperationResult, tags: Mapping[str, str]) -> Made:

@@ -47,6 +47,8 @@ _REASONS: Mapping[type[CloudError], Sequence[str]] = {
         "REGION_RESOURCE_POOL_EXHAUSTED",
         "REGION_RESOURCE_POOL_EXHAUSTED_WITH_DETAILS",
         "VM_MIN_COUNT_NOT_REACHED",
+        "IP_SPACE_EXHAUSTED",
+        "IP_SPACE_EXHAUSTED_WITH_DETAILS",
     ),
     DeniedError: (
         "forbidden",
@@ -55,11 +57,25 @@ _REASONS: Mapping[type[CloudError], Sequence[str]] = {
         "PERMISSIONS_ERROR",
         "FORBIDDEN",
         "accessNotConfigured",
+        "SERVICE_ACCOUNT_ACCESS_DENIED",
         "SERVICE_DISABLED",
     ),
     CredentialsError: ("authError", "expired", "ACCESS_TOKEN_EXPIRED", "CREDENTIALS_MISSING"),
     NotFoundError: ("notFound", "RESOURCE_NOT_FOUND"),
-    RefusedError: ("invalid", "badRequest", "required", "parseError", "INVALID_FIELD_VALUE", "INVALID_USAGE", *EXISTS),
+    RefusedError: (
+        "invalid",
+        "badRequest",
+        "required",
+        "parseError",
+        "INVALID_FIELD_VALUE",
+        "INVALID_PARAMETER",
+        "INVALID_RESERVATION",
+        "INVALID_USAGE",
+        "CONDITION_NOT_MET",
+        "UNSUPPORTED_OPERATION",
+        "VM_EXTERNAL_IP_ACCESS_POLICY_CONSTRAINT",
+        *EXISTS,
+    ),
 }
 _BY_REASON = {reason: kind for kind, reasons in _REASONS.items() for reason in reasons}
 _BY_STATUS: Mapping[int, type[CloudError]] = {

@@ -25,6 +25,7 @@ from hcloud.readers.configuration.config import Loaded
 from hcloud.store.files.crash import crash_from, go_on
 from hcloud.store.records.purchases import PurchaseLedger
 from hcloud.usecases.live import ground as live_ground
+from hcloud.usecases.live.places import CloudSelection
 from hcloud.usecases.workloads.sources import in_places
 
 BESIDE = ".hcloud"
@@ -85,7 +86,7 @@ def opened(loaded: Loaded, where: CommitSelection, place: CloudRegion | None, at
     there = loaded if place is None else _market_of(loaded, place)
     if region := where.region or (place and place.region):
         there = there.changed(live={"region": region})
-    with live_ground.opened(there, live_ground.CloudSelection(selection, where.state), at, where.note) as found:
+    with live_ground.opened(there, CloudSelection(selection, where.state, place), at, where.note) as found:
         crash = crash_from()
         yield CommitGround(loaded, found, ledger_of(loaded, where, crash), crash)
 

@@ -67,7 +67,8 @@ def check_startable(plan: Plan, ground: LiveGround) -> None:
     raise UsageError(
         f"the plan is for {places} ({types}); --cloud {ground.selection} acts in {ground.place.provider}"
         f" {ground.place.region}",
-        hint=f"hcloud plan --provider {ground.place.provider} --region {ground.place.region} plans for it",
+        hint=f"hcloud plan --provider {ground.place.provider} --region {ground.place.region} plans for it"
+        + ("" if ground.store.load() is None else "; where the state is of another cloud, --state names a new one"),
     )
 
 

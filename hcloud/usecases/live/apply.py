@@ -8,19 +8,21 @@ from decimal import Decimal
 
 from hcloud.errors import StaleError, UsageError
 from hcloud.live.applying.apply import apply, destroy, ends_of_all
-from hcloud.live.applying.guards import check_base, check_guards, check_true
+from hcloud.live.applying.guards import check_base, check_guards, check_known, check_true
 from hcloud.live.applying.outcome import ApplyOutcome
 from hcloud.live.observe import observe
 from hcloud.live.site import Progress
 from hcloud.model.catalog import PurchaseOption
 from hcloud.model.holdings.change import ChangeSet
 from hcloud.planning.changes.digest import wanted_digest
+from hcloud.planning.changes.slots import CloudRegion
 from hcloud.planning.purchases.gates import LEAST_MOVE
 from hcloud.readers.configuration.config import Loaded
 from hcloud.units import plain
 from hcloud.usecases.live.connect import FAKE, IN_MEMORY
-from hcloud.usecases.live.ground import LiveGround, place_of
+from hcloud.usecases.live.ground import LiveGround
 from hcloud.usecases.live.named_fleet import fleet_differences
+from hcloud.usecases.live.places import CloudSelection, is_fake, place_of
 from hcloud.usecases.prices.age import prices_of_launches
 
 BEFORE = ("nothing was applied", "plan again, or undo the change in hcloud.yaml or HYC_LIVE__...")
@@ -33,12 +35,14 @@ MOST_SPOT_RISE = Decimal("0.25")  # ours: from plan to apply
 AT_TODAYS = "plan again, or 'hcloud apply' without the plan: both show what it costs at today's prices"
 
 
-def check_cloud(loaded: Loaded, selection: str, planned: ChangeSet) -> None:
-    """Refuse a plan with UsageError that was made for another cloud than the one selected, before that is opened."""
+def selected_for(loaded: Loaded, where: CloudSelection, planned: ChangeSet) -> CloudSelection:
+    """The cloud to open for a plan: the one that is named, else the one that the plan was made for. UsageError, before
+    it is opened, where these are two."""
     scope, fake = planned.base.scope, planned.base.scope.endpoint == IN_MEMORY
-    if (scope.cloud, fake) == (place_of(loaded, selection).provider, selection.startswith(FAKE)):
-        return
     made_for = f"{FAKE}:{scope.cloud}" if fake else scope.cloud
+    selection, known = where.cloud or loaded.config.live.cloud or made_for, CloudRegion(scope.cloud, scope.region)
+    if (scope.cloud, fake) == (place_of(loaded, selection, lambda: known).provider, is_fake(selection)):
+        return replace(where, cloud=selection, known=known)
     raise UsageError(
         f"the plan was made for --cloud {made_for} ({scope.region}), not for {selection}: nothing was applied",
         hint=f"apply it with --cloud {made_for}, or plan again with --cloud {selection}",
@@ -123,16 +127,28 @@ def ending(ground: LiveGround, progress: Progress) -> ChangeSet:
     return ends_of_all(replace(ground.site(), progress=progress), ground.terms())
 
 
-def carry_out(
-    ground: LiveGround, found: ChangeSet, ends: int | None, progress: Progress, stop: Callable[[], bool]
-) -> ApplyOutcome:
-    """Apply exactly these changes; raises as :func:`hcloud.live.applying.apply.apply` does, and for old prices, with
-    nothing done."""
+def check_allowed(ground: LiveGround, found: ChangeSet, ends: int | None) -> None:
+    """Refuse what may not be applied: for the reasons of :func:`check_applicable`, for old prices, and for limits."""
     check_applicable(ground, found)
     if not _is_stale(ground, found):
         ground.check_prices(found)
         todays, risen = _at_todays(ground, found)
         check_guards(todays, ground.approval(ends), risen)
+
+
+def check_as_begun(ground: LiveGround, found: ChangeSet, ends: int | None) -> None:
+    """Refuse all that :func:`carry_out` refuses before its first request."""
+    check_allowed(ground, found, ends)
+    check_base(found, observe(ground.site(lineage=found.base.lineage)), ground.approval(ends), ground.terms())
+    check_known(found)
+
+
+def carry_out(
+    ground: LiveGround, found: ChangeSet, ends: int | None, progress: Progress, stop: Callable[[], bool]
+) -> ApplyOutcome:
+    """Apply exactly these changes; raises as :func:`hcloud.live.applying.apply.apply` does, and for old prices, with
+    nothing done."""
+    check_allowed(ground, found, ends)
     site = ground.site(progress, stop, found.base.lineage)
     return apply(site, found, ground.approval(ends), ground.terms())
 

@@ -16,13 +16,12 @@ from uuid import uuid4
 
 from hcloud.catalog.book import PriceBook
 from hcloud.control.ports import Size, Stop, Tell, never, silent
-from hcloud.errors import StaleError, UsageError, did_you_mean
+from hcloud.errors import StaleError, UsageError
 from hcloud.live.applying.guards import ChangeApproval
 from hcloud.live.clock import SystemClock
 from hcloud.live.patience import LateTell, Patience, RetryLimits
 from hcloud.live.site import Progress, Site
 from hcloud.model.catalog import OfferKey, Provider, PurchaseOption
-from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.endpoint import is_here
 from hcloud.model.holdings.change import ChangeSet, Shape, Slot
 from hcloud.model.holdings.live import CommitmentOrder, LaunchTemplate
@@ -31,10 +30,10 @@ from hcloud.model.plans.plan import Plan
 from hcloud.planning.changes.diff import DiffInputs, changes
 from hcloud.planning.changes.digest import place_digest, signed
 from hcloud.planning.changes.slots import LAUNCHED, SHARED, CloudRegion, in_zones, kind_of, slots_of
-from hcloud.readers.configuration.config import Loaded, MarketSection
+from hcloud.readers.configuration.config import Loaded
 from hcloud.readers.configuration.live_sections import FleetSection
 from hcloud.store.files.crash import crash_from
-from hcloud.usecases.live.connect import LOCAL, CloudSettings, connect
+from hcloud.usecases.live.connect import FAKE, LOCAL, CloudSettings, connect
 from hcloud.usecases.live.launch_template import (
     check_project,
     configured,
@@ -45,6 +44,7 @@ from hcloud.usecases.live.launch_template import (
     user_data,
     with_types,
 )
+from hcloud.usecases.live.places import FAKE_FILE, CloudSelection, place_of, remembered
 from hcloud.usecases.live.state import open_store
 from hcloud.usecases.prices.age import OLDEST_PRICE_SECONDS, AllowedAge, WantedPrice
 from hcloud.usecases.workloads.sources import check_regions, in_places, open_prices
@@ -54,23 +54,12 @@ if TYPE_CHECKING:
     from hcloud.fake.in_memory.memory import MemoryCloud
 
 LOOKING_SECONDS = 20.0  # ours
-FAKE = "fake"
-FAKE_FILE = "fake-{}.json"
-"""Where a rehearsal in memory is kept between two verbs, beside the state."""
 LOCAL_DIRECTORY = "local"
 """Where the machines of this machine are noted, beside the state."""
 PROBES = "probes"
 """Where measurements on a cloud have a state each, beside the state."""
 OWN_MACHINE = Decimal(0)
 """What a machine of this machine costs an hour: it is there anyway. Nothing else may be free."""
-
-
-@dataclass(frozen=True, slots=True)
-class CloudSelection:
-    """What the command line says: which cloud, and where its state is; else what the configuration says."""
-
-    cloud: str | None = None
-    state: str | None = None
 
 
 @dataclass
@@ -104,9 +93,9 @@ class LiveGround:
         """Whether the cloud is this machine."""
         return self.selection == LOCAL
 
-    def patience(self) -> Patience:
-        """Patience for questions that change nothing."""
-        return _asking(self.clock, self.tell)
+    def patience(self, stop: Stop = never) -> Patience:
+        """Patience for questions that change nothing, which ``stop`` ends."""
+        return _asking(self.clock, self.tell, stop)
 
     def zones(self, instance_type: str) -> tuple[str, ...]:
         """Where a type is sold; asked for until the cloud answers."""
@@ -269,10 +258,10 @@ def opened(
     selection = where.cloud or loaded.config.live.cloud
     if selection is None:
         raise UsageError("no cloud given", hint="--cloud aws, gcp, azure, local, fake; or live.cloud of hcloud.yaml")
-    place = place_of(loaded, selection)
     directory = where.state or loaded.config.live.state
     local = directory if where.state or "://" in directory else str(loaded.base / directory)
     store = open_store(local)
+    place = place_of(loaded, selection, lambda: where.known or remembered(store, selection, _beside(local)))
     today = at.date()
     own = {"directory": str(_beside(local) / LOCAL_DIRECTORY)}
     settings = _settings(loaded, place, today) if selection != LOCAL else CloudSettings(LOCAL, LOCAL, options=own)
@@ -305,25 +294,6 @@ def _in_memory(
     go_on_from(memory.world, kept)
     keep_always(memory.world, kept)
     return memory
-
-
-def place_of(loaded: Loaded, selection: str) -> CloudRegion:
-    """The cloud and region that are acted on: ``fake`` stands for the first market's, ``fake:gcp`` for Google's."""
-    name, _, named = selection.partition(":")
-    if selection == LOCAL:
-        return CloudRegion(LOCAL, LOCAL)
-    markets = {m.provider: m for m in reversed(loaded.config.markets)}
-    wanted = named if name == FAKE and named in (*CLOUDS, LOCAL) else "" if name == FAKE else name
-    known = [p.value for p in Provider]
-    if wanted and wanted not in known:
-        raise UsageError(
-            f"--cloud {selection}: there is no such cloud{did_you_mean(wanted, (*known, LOCAL, FAKE))}",
-            hint=f"{', '.join(known)}, {LOCAL} or {FAKE}",
-        )
-    provider = Provider(wanted) if wanted else loaded.config.markets[0].provider
-    market = markets.get(provider, MarketSection(provider=provider))
-    region = loaded.config.live.region or (market.regions or (CLOUDS[provider].home_region,))[0]
-    return CloudRegion(provider, region)
 
 
 def _beside(state: str) -> Path:
@@ -383,8 +353,8 @@ def market_of(loaded: Loaded, place: CloudRegion) -> Loaded:
     return in_places(loaded, [(Provider(place.provider), place.region)], (LAUNCHED,))
 
 
-def _asking(clock: Clock, tell: Tell) -> Patience:
-    return Patience(clock, RetryLimits(deadline=LOOKING_SECONDS), lambda: False, tell)
+def _asking(clock: Clock, tell: Tell, stop: Stop = never) -> Patience:
+    return Patience(clock, RetryLimits(deadline=LOOKING_SECONDS), stop, tell)
 
 
 def _check_account(loaded: Loaded, cloud: Cloud, patience: Patience) -> None:

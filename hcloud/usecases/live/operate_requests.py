@@ -96,11 +96,10 @@ def alone(directory: Path) -> Iterator[FileLock]:
             raise
 
 
-def cloud_of_work(place: str, *, finished_too: bool) -> str | None:
-    """How the command line named the cloud of the work at a place; None where there is none, or none that goes on
-    unless it may be ``finished_too``, or where the journal does not say it."""
-    live = _unfinished(directory_at(place) / JOURNAL, finished_too=finished_too)
-    return (live.selection or None) if live else None
+def origin_of_work(place: str, *, finished_too: bool) -> LiveOrigin | None:
+    """Where the work at a place belongs; None where there is none, or none that goes on unless it may be
+    ``finished_too``."""
+    return _unfinished(directory_at(place) / JOURNAL, finished_too=finished_too)
 
 
 def _unfinished(path: Path, *, finished_too: bool = False) -> LiveOrigin | None:

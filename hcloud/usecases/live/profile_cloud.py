@@ -38,7 +38,8 @@ from hcloud.store.files.lock import FileLock
 from hcloud.store.files.place import STATE
 from hcloud.store.files.private_directory import PrivateDirectory
 from hcloud.store.profiles import save_profile
-from hcloud.usecases.live.ground import FAKE, PROBES, LiveGround
+from hcloud.usecases.live.connect import FAKE
+from hcloud.usecases.live.ground import PROBES, LiveGround
 from hcloud.usecases.live.launch_template import looked_up, types_coming, without_user_data
 from hcloud.usecases.live.state import open_intents, open_store
 from hcloud.usecases.measuring.profile_run import ProbeRequest, ProfileRun, earlier, file_name

@@ -16,7 +16,8 @@ from hcloud.model.report import CommitmentStatus, MachineRental, Period
 from hcloud.planning.reports.report import Report, ReportSource
 from hcloud.readers.configuration.owned_section import OwnedSection
 from hcloud.units import HOURS_PER_YEAR, counted
-from hcloud.usecases.live.ground import FAKE, LiveGround, market_of
+from hcloud.usecases.live.connect import FAKE
+from hcloud.usecases.live.ground import LiveGround, market_of
 from hcloud.usecases.live.operating.looking import rentals_of_work
 from hcloud.usecases.reports.rented import ends_not_told
 from hcloud.usecases.reports.report import (

@@ -59,7 +59,8 @@ def _refuse(flags: Mapping[str, str | None], why: str) -> None:
 
 
 def _of_cloud(asked: ReportRequest, where: ReportSelection, note: Callable[[str], object]) -> Report:
-    from hcloud.usecases.live.ground import CloudSelection, opened
+    from hcloud.usecases.live.ground import opened
+    from hcloud.usecases.live.places import CloudSelection
     from hcloud.usecases.reports.of_live import report_of_live
 
     with opened(asked.loaded, CloudSelection(where.cloud, where.state), asked.at, note) as here:

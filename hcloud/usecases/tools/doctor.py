@@ -28,7 +28,8 @@ from hcloud.readers.strategies import STRATEGIES, load_strategy
 from hcloud.store.prices import PriceStore
 from hcloud.units import counted, format_age
 from hcloud.usecases.extras import EXTRAS, version_of
-from hcloud.usecases.live.ground import FAKE, LiveGround
+from hcloud.usecases.live.connect import FAKE
+from hcloud.usecases.live.ground import LiveGround
 
 FOREIGN = "hcloud"
 OLDEST_PYTHON = (3, 11)

@@ -13,7 +13,7 @@ from hcloud.model.holdings.live import TAG_LINEAGE, LaunchTemplate, Scope
 from hcloud.readers.configuration.config import Loaded
 from hcloud.readers.permissions import PURPOSES, Permission, Purpose, load_permissions
 from hcloud.usecases.live.connect import CloudSettings, settled_fields, template_without_sdk
-from hcloud.usecases.live.ground import place_of
+from hcloud.usecases.live.places import place_of
 
 IMAGE_PARAMETER = "image_parameter"
 """The setting ``image`` where it names a parameter of AWS, as the permissions call it."""

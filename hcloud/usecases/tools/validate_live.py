@@ -17,8 +17,9 @@ from hcloud.readers.configuration.config import Loaded
 from hcloud.readers.configuration.live_sections import FleetSection
 from hcloud.units import HOURS_PER_MONTH, counted, format_money
 from hcloud.usecases.live.connect import FAKE, LOCAL, plan_named, plan_of, settled_fields
-from hcloud.usecases.live.ground import place_of, prices_of
+from hcloud.usecases.live.ground import prices_of
 from hcloud.usecases.live.launch_template import user_data
+from hcloud.usecases.live.places import place_of
 
 
 def live_checks(loaded: Loaded, today: date) -> Iterator[CheckResult]:

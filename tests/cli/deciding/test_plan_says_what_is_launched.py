@@ -19,7 +19,8 @@ from hcloud.model.holdings.live import LaunchImage, LaunchTemplate
 from hcloud.readers.configuration.config import load_config
 from hcloud.store.plan_file import load_changes
 from hcloud.usecases.deciding.live_plan import plan_live
-from hcloud.usecases.live.ground import FAKE_FILE, CloudSelection, opened, place_of
+from hcloud.usecases.live.ground import opened
+from hcloud.usecases.live.places import FAKE_FILE, CloudSelection, place_of
 from hcloud.views.console import Terminal
 from hcloud.views.live.launched_with import as_lines, launched_with
 

@@ -18,7 +18,8 @@ from hcloud.cli.main import run
 from hcloud.readers.configuration.config import load_config
 from hcloud.store.plan_file import load_plan
 from hcloud.units import percent
-from hcloud.usecases.live.ground import CloudSelection, opened
+from hcloud.usecases.live.ground import opened
+from hcloud.usecases.live.places import CloudSelection
 from hcloud.views.document import schema_of
 from hcloud.views.reports.documents import CommitmentsDocument, CostDocument, SavingsDocument
 

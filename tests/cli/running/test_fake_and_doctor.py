@@ -150,7 +150,8 @@ def test_old_prices_stop_an_apply_on_a_real_cloud(
 
     from hcloud.errors import EvidenceError
     from hcloud.readers.configuration.config import load_config
-    from hcloud.usecases.live.ground import CloudSelection, opened
+    from hcloud.usecases.live.ground import opened
+    from hcloud.usecases.live.places import CloudSelection
 
     monkeypatch.chdir(tmp_path)
     Path("hcloud.yaml").write_text(CONFIG, encoding="utf-8")

@@ -24,7 +24,8 @@ from hcloud.model.catalog import Payment, PurchaseOption
 from hcloud.model.holdings.live import CommitmentOrder
 from hcloud.readers.configuration.config import load_config
 from hcloud.units import cents
-from hcloud.usecases.live.ground import CloudSelection, opened
+from hcloud.usecases.live.ground import opened
+from hcloud.usecases.live.places import CloudSelection
 
 pytestmark = pytest.mark.usefixtures("quick_starts")
 

@@ -24,8 +24,9 @@ from hcloud.fake.in_memory.memory import MemoryCloud
 from hcloud.readers.configuration.config import load_config
 from hcloud.store.files.crash import KILLED_EXIT
 from hcloud.store.states.codec import checksum
-from hcloud.usecases.live.ground import FAKE_FILE, CloudSelection, opened
-from hcloud.usecases.live.ground import place_of as usual_place
+from hcloud.usecases.live.ground import opened
+from hcloud.usecases.live.places import FAKE_FILE, CloudSelection
+from hcloud.usecases.live.places import place_of as usual_place
 
 pytestmark = pytest.mark.usefixtures("coarse_steps")
 
@@ -454,6 +455,24 @@ def test_a_plan_without_changes_is_to_be_made_for_the_cloud_that_was_named(capsy
         assert ("rehearses" in hint) == (not named)
 
 
+def test_a_dry_run_says_what_would_be_done_and_refused_and_does_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["apply", "--dry-run"]) == 0
+    out, err = said(capsys)
+    assert "6 machines to launch" in out
+    assert "dry run: nothing was changed" in err
+    assert not Path(".hcloud/state.json").exists()
+    assert run(["plan", "--out", "plan.json"]) == 0
+    assert run(["apply", "-y"]) == 0
+    assert run(["apply", "plan.json", "--dry-run"]) == 4
+    assert run(["destroy", "--dry-run"]) == 0
+    configured([FLEET[0]])
+    assert run(["apply", "--dry-run", "-y"]) == 3, "as apply would: too many end without their number"
+    capsys.readouterr()
+    assert documented(["apply", "--dry-run", "--ends", str(FLEET[1]["count"])], capsys)[1]["changes"]
+    assert run(["status"]) == 0
+    assert "6 machines" in said(capsys)[0]
+
+
 def test_who_applies_a_plan_again_is_told_that_nothing_is_left(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["plan", "--out", "plan.json"]) == 0
     assert run(["apply", "plan.json", "-y"]) == 0
@@ -686,7 +705,8 @@ def test_gc_looks_again_before_it_ends_anything_and_leaves_others_alone(
     from hcloud.errors import StaleError
     from hcloud.live.applying.guards import ChangeApproval
     from hcloud.live.collect import collect, orphans
-    from hcloud.usecases.live.ground import CloudSelection, opened
+    from hcloud.usecases.live.ground import opened
+    from hcloud.usecases.live.places import CloudSelection
 
     assert run(["apply", "-y"]) == 0
 
@@ -724,6 +744,28 @@ def test_a_plan_knows_its_cloud(capsys: pytest.CaptureFixture[str]) -> None:
     assert json.loads(Path("plan.json").read_text(encoding="utf-8"))["base"]["scope"]["endpoint"] == "memory"
     assert run(["apply", "plan.json", "-y"]) == 0
     assert "converged: 6 launched" in said(capsys)[0]
+
+
+@pytest.mark.parametrize(("cloud", "region"), [("gcp", "europe-west1"), ("azure", "westeurope")])
+def test_a_fake_is_the_cloud_of_the_plan_then_of_the_state(
+    cloud: str, region: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A rehearsal of another cloud than the first market's was refused, and status and destroy looked at AWS."""
+    configured([], markets=[{"provider": "aws"}], live={"cloud": "fake"})
+    Path("jobs.csv").write_text("id,submit,duration,cores,memory,kind\nweb,0,172800,16,64,service\n", encoding="utf-8")
+    assert run(["plan", "jobs.csv", "--provider", cloud, "--region", region, "--out", "plan.json"]) == 0
+    assert run(["apply", "plan.json", "--cloud", "fake", "-y"]) == 0
+    capsys.readouterr()
+    assert run(["status"]) == 0
+    assert f"running in {cloud} " in (shown := said(capsys)[0])
+    assert f" {region} at memory" in shown
+    assert run(["plan", "jobs.csv"]) == 64
+    assert "--state names a new one" in " ".join(said(capsys)[1].split())
+    Path(".hcloud/state.json").unlink()
+    assert run(["recover", "-y"]) == 0, "of a lost state the last rehearsal is told"
+    assert run(["gc"]) == 0
+    assert run(["destroy", "-y", "--ends", "1"]) == 0
+    assert "1 terminated" in said(capsys)[0]
 
 
 @pytest.mark.parametrize("other", ["local", "fake:gcp", "aws", "azure"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import signal
 from contextlib import nullcontext
 from dataclasses import astuple, replace
 from datetime import UTC, date, datetime
@@ -11,7 +12,7 @@ from decimal import Decimal
 from pathlib import Path
 from threading import Thread
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 from waiting import until
@@ -21,17 +22,18 @@ from hcloud.cli.live.operating import work
 from hcloud.cli.main import run
 from hcloud.control.operating.fold import Fold
 from hcloud.control.sessions.decode import decided
-from hcloud.errors import EvidenceError
+from hcloud.errors import Call, EvidenceError, ThrottledError
 from hcloud.fake.in_memory.memory import MemoryCloud
 from hcloud.model.catalog import PurchaseOption
 from hcloud.model.running.decision import Decision
 from hcloud.readers.bundle import bundled
 from hcloud.readers.configuration.config import Loaded, load_config
 from hcloud.store.journals.live import LiveJournalFile
-from hcloud.usecases.live.ground import CloudSelection, LiveGround, opened
+from hcloud.usecases.live.ground import LiveGround, opened
 from hcloud.usecases.live.operating.looking import look
 from hcloud.usecases.live.operating.operate import OpenedWork
 from hcloud.usecases.live.operating.setup import Policy, setup_for
+from hcloud.usecases.live.places import CloudSelection
 from hcloud.usecases.workloads.sources import open_prices
 
 PLANNED = {
@@ -325,6 +327,22 @@ def test_who_begins_beside_work_that_runs_elsewhere_is_told(
     assert "this project has 1 machine of other live work, whose journal is not in" in told
     assert run(["operate", "status", "--state", "s3://team/shop"]) == 64
     assert "where work began in another directory or on another computer, go there" in capsys.readouterr().err
+
+
+def test_ctrl_c_is_heard_while_the_cloud_is_asked_for_other_work(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It ended without a word of the machines that go on."""
+
+    def busy(*_: object) -> NoReturn:
+        signal.raise_signal(signal.SIGINT)
+        raise ThrottledError("later", Call("aws", "here", "DescribeInstances"), 15.0)
+
+    (here / "events.jsonl").write_text('{"event":"arrival","job":"a","cores":1}\n')
+    monkeypatch.setattr(MemoryCloud, "machines", busy)
+    words = ["--plain", "--engine", "none", "--cloud", "fake:aws", "-s", "SR", "--pool", "1"]
+    assert run(["operate", "run", "events.jsonl", *words]) == 130
+    assert "left as they are" in " ".join(capsys.readouterr().err.split())
 
 
 class Asked:

@@ -45,6 +45,14 @@ def test_N4_an_order_that_failed_after_a_kill_is_told_and_removed(rig: AzureRig)
     assert nothing_is_left(rig)
 
 
+def test_an_order_that_ends_with_a_fault_of_azures_own_may_go_elsewhere(rig: AzureRig) -> None:
+    """It was taken for a request that is wrong, which no retry mends."""
+    rig.faults({"rules": [{"on": LAUNCH, "answer": "operation-fails", "code": "InternalExecutionError"}]})
+    with pytest.raises(NoCapacityError, match="InternalExecutionError"):
+        rig.cloud().launch(order(rig))
+    assert nothing_is_left(rig)
+
+
 @pytest.mark.parametrize("answer", ["not-found", "server-error", "unavailable", "nonsense", "dropped-before"])
 def test_N4_an_address_that_is_forgotten_or_broken_is_given_up_for_the_resource(rig: AzureRig, answer: str) -> None:
     rig.faults({"operation_delay": 5, "rules": [{"on": POLL, "answer": answer}]})

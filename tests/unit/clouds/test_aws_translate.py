@@ -154,6 +154,9 @@ def test_figures_are_exact() -> None:
     [
         ("InsufficientInstanceCapacity", NoCapacityError),
         ("Unsupported", NoCapacityError),
+        ("InsufficientVolumeCapacity", NoCapacityError),
+        ("ReservationCapacityExceeded", NoCapacityError),
+        ("MaxFleetCountExceeded", QuotaError),
         ("VcpuLimitExceeded", QuotaError),
         ("MaxSpotInstanceCountExceeded", QuotaError),
         ("RequestLimitExceeded", ThrottledError),
@@ -177,6 +180,12 @@ def test_a_code_is_one_kind_of_error_whatever_its_status(code: str, kind: type[C
     assert error.call.code == code
     if kind is not RefusedError:
         assert type(told(code, 500)) is kind
+
+
+def test_an_image_of_others_is_refused_with_credentials_that_are_right() -> None:
+    error = told("AuthFailure", message="Not authorized for images: [ami-0123]")
+    assert type(error) is DeniedError
+    assert not error.hint
 
 
 @pytest.mark.parametrize(("code", "status"), [("InternalError", 500), ("Unavailable", 503), ("502", 502), ("Odd", 200)])

@@ -238,6 +238,8 @@ def test_zones_are_those_that_are_open() -> None:
     [
         (409, "SkuNotAvailable", NoCapacityError),
         (200, "AllocationFailed", NoCapacityError),
+        (200, "SpotPriceGreaterThanProvidedMaxPrice", NoCapacityError),
+        (200, "SubnetIsFull", NoCapacityError),
         (409, "QuotaExceeded", QuotaError),
         (409, "Conflict", RefusedError),
         (409, "RetryableError", ThrottledError),

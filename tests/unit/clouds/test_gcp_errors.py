@@ -125,7 +125,10 @@ def test_a_message_says_where_and_why_without_the_address() -> None:
     [
         ("ZONE_RESOURCE_POOL_EXHAUSTED", NoCapacityError),
         ("ZONE_RESOURCE_POOL_EXHAUSTED_WITH_DETAILS", NoCapacityError),
+        ("IP_SPACE_EXHAUSTED_WITH_DETAILS", NoCapacityError),
         ("QUOTA_EXCEEDED", QuotaError),
+        ("CONDITION_NOT_MET", RefusedError),
+        ("UNSUPPORTED_OPERATION", RefusedError),
         ("PERMISSIONS_ERROR", DeniedError),
         ("RESOURCE_OPERATION_RATE_EXCEEDED", ThrottledError),
         ("INTERNAL_ERROR", UnknownOutcomeError),

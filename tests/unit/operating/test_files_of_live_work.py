@@ -19,7 +19,7 @@ from hcloud.readers.jobs import FollowedFile, JobsFile, SeveralFiles
 from hcloud.store.files.lock import OPERATE, FileLock
 from hcloud.store.files.private_directory import PrivateDirectory
 from hcloud.store.journals.journal import header_line
-from hcloud.usecases.live.operate_requests import check_not_shared, cloud_of_work, directory_at, never_ran
+from hcloud.usecases.live.operate_requests import check_not_shared, directory_at, never_ran, origin_of_work
 from hcloud.usecases.live.operating.jobs_file import check_same
 from hcloud.usecases.live.operating.looking import rentals_of_work
 
@@ -151,10 +151,12 @@ def test_work_that_all_states_in_buckets_shared_is_not_begun_anew(
     with FileLock(PrivateDirectory(shared)).hold(OPERATE), pytest.raises(UsageError) as refused:
         check_not_shared(mine)
     assert re.search(r"some state, and hcloud operate by .*: interrupt that first, then 'mv ", str(refused.value.hint))
-    assert cloud_of_work("s3://team/shop", finished_too=True) is None
+    assert origin_of_work("s3://team/shop", finished_too=True) is None
     shared.rename(mine)
     check_not_shared(mine)
-    assert cloud_of_work("s3://team/shop", finished_too=False) == "fake"
+    origin = origin_of_work("s3://team/shop", finished_too=False)
+    assert origin is not None
+    assert origin.selection == "fake"
 
 
 def test_finished_work_that_all_states_in_buckets_shared_is_reported_and_named(

@@ -32,8 +32,9 @@ from hcloud.sim.machine_code.compiled import plain
 from hcloud.store.journals.journal import LiveOrigin, entry_line, header_line, read_journal
 from hcloud.store.journals.line_schemas import advice_schema
 from hcloud.usecases.deciding.replan import Replanner
-from hcloud.usecases.live.ground import CloudSelection, LiveGround, opened
+from hcloud.usecases.live.ground import LiveGround, opened
 from hcloud.usecases.live.operating.operate import fold_of
+from hcloud.usecases.live.places import CloudSelection
 
 END = datetime(2026, 11, 23, tzinfo=UTC)
 DAY, EVERY, RAN = 86400.0, 6 * 3600.0, 4 * 3600.0

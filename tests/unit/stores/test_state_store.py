@@ -18,7 +18,8 @@ from hcloud.model.holdings.state import Intent, State
 from hcloud.readers.configuration.config import load_config
 from hcloud.store.states.codec import decode_state
 from hcloud.store.states.remembered import FileStateStore
-from hcloud.usecases.live.ground import CloudSelection, opened
+from hcloud.usecases.live.ground import opened
+from hcloud.usecases.live.places import CloudSelection
 
 
 def test_the_version_before_is_kept(tmp_path: Path) -> None:

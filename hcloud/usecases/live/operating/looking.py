@@ -14,9 +14,11 @@ from hcloud.model.report import MachineRental
 from hcloud.store.files.lock import FileLock
 from hcloud.store.files.private_directory import PrivateDirectory
 from hcloud.store.journals.journal import JournalPlace, LiveOrigin, place_of, read_journal, read_on
-from hcloud.usecases.live.ground import FAKE, FAKE_FILE, LiveGround
+from hcloud.usecases.live.connect import FAKE
+from hcloud.usecases.live.ground import LiveGround
 from hcloud.usecases.live.operate_requests import DIRECTORY, JOURNAL, directory_at, never_ran
 from hcloud.usecases.live.operating.operate import fold_of, read_known
+from hcloud.usecases.live.places import FAKE_FILE
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +96,11 @@ def rentals_of_work(here: LiveGround) -> tuple[MachineRental, ...]:
 
 def others_at_work(here: LiveGround, lineage: str) -> tuple[Machine, ...]:
     """Machines of this project that run for live work of another journal than that of a lineage; none where the cloud
-    does not answer: the loop says so, and asks on."""
+    does not answer: the loop says so, and asks on. StoppedError where somebody asks for an end meanwhile."""
     try:
-        every, project = here.patience().ask(lambda: here.cloud.machines("")), here.loaded.config.live.project
+        every = here.patience(here.is_stopped).ask(lambda: here.cloud.machines(""))
     except CloudError:
         return ()
+    project = here.loaded.config.live.project
     found = (m for m in every if m.is_of_live_work and m.state.is_live and m.lineage != lineage)
     return tuple(m for m in found if m.tags.get(TAG_PROJECT) == project)

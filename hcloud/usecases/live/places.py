@@ -1,0 +1,82 @@
+"""Which cloud and region a verb acts on: as is said, else where its plan, its work or its state belongs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hcloud.errors import InputError, UsageError, did_you_mean
+from hcloud.model.catalog import Provider
+from hcloud.model.clouds.known import CLOUDS
+from hcloud.model.json_text import parsed
+from hcloud.planning.changes.slots import CloudRegion
+from hcloud.readers.configuration.config import Loaded, MarketSection
+from hcloud.usecases.live.connect import FAKE, LOCAL
+
+if TYPE_CHECKING:
+    from hcloud.control.ports import StateStore
+
+FAKE_FILE = "fake-{}.json"
+"""Where a rehearsal in memory is kept between two verbs, beside the state."""
+
+
+@dataclass(frozen=True, slots=True)
+class CloudSelection:
+    """What the command line says: which cloud, and where its state is; else what the configuration says. ``known`` is
+    where the plan or the work belongs that a verb goes on with."""
+
+    cloud: str | None = None
+    state: str | None = None
+    known: CloudRegion | None = None
+
+
+def place_of(loaded: Loaded, selection: str, known: Callable[[], CloudRegion | None] = lambda: None) -> CloudRegion:
+    """The cloud and region that are acted on. ``fake:gcp`` stands for Google, ``fake`` for the cloud of what is
+    ``known`` (a plan, live work, a state), else the first market's. Where no region is said it is that of what is
+    known of the same cloud, else the first of the market, else the cloud's usual one."""
+    name, _, named = selection.partition(":")
+    if selection == LOCAL:
+        return CloudRegion(LOCAL, LOCAL)
+    wanted = named if name == FAKE and named in (*CLOUDS, LOCAL) else "" if name == FAKE else name
+    clouds = [p.value for p in Provider]
+    if wanted and wanted not in clouds:
+        raise UsageError(
+            f"--cloud {selection}: there is no such cloud{did_you_mean(wanted, (*clouds, LOCAL, FAKE))}",
+            hint=f"{', '.join(clouds)}, {LOCAL} or {FAKE}",
+        )
+    said = loaded.config.live.region
+    there = None if wanted and said else known()
+    if not wanted and there is not None and there.provider in clouds:
+        wanted = there.provider
+    provider = Provider(wanted) if wanted else loaded.config.markets[0].provider
+    if said is not None:
+        return CloudRegion(provider, said)
+    market = next((m for m in loaded.config.markets if m.provider == provider), MarketSection(provider=provider))
+    if there is not None and there.provider == provider and there.region in (market.regions or (there.region,)):
+        return CloudRegion(provider, there.region)
+    return CloudRegion(provider, (market.regions or (CLOUDS[provider].home_region,))[0])
+
+
+def remembered(store: StateStore, selection: str, beside: Path) -> CloudRegion | None:
+    """Where a state belongs; where there is none (any more), and a fake is asked for, the last rehearsal beside it."""
+    with suppress(InputError):  # of a damaged state others tell
+        if (state := store.load()) is not None and state.scope is not None:
+            return CloudRegion(state.scope.cloud, state.scope.region)
+    return _rehearsed(beside) if is_fake(selection) else None
+
+
+def _rehearsed(beside: Path) -> CloudRegion | None:
+    """Where the last rehearsal that is kept in a directory was; of a damaged one tells who opens it."""
+    with suppress(OSError, ValueError, TypeError, KeyError):
+        kept = max(beside.glob(FAKE_FILE.format("*")), key=lambda path: path.stat().st_mtime)
+        document = parsed(kept.read_bytes())
+        return CloudRegion(str(document["cloud"]), str(document["region"]))
+    return None
+
+
+def is_fake(selection: str) -> bool:
+    """Whether a cloud in this process is asked for."""
+    return selection.partition(":")[0] == FAKE
