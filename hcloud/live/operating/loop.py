@@ -30,6 +30,7 @@ from hcloud.model.running.event import Arrival, Cancelled, ClockTick
 from hcloud.model.running.harvest_note import HarvestNote
 from hcloud.model.running.job import JobOrder, NewJobs
 from hcloud.model.running.note import Asked, CommitmentsAdvised, ControllerStarted, Finished, JobTaken, LimitsSet
+from hcloud.model.workload import JobKind
 from hcloud.units import counted, some_of
 
 QUIET_SECONDS = 60.0
@@ -44,12 +45,17 @@ Pieces = tuple[JobOrder, ...]
 """A job of several servers by its pieces, in order, or a job that is on its own."""
 
 
+def _before_others(order: JobOrder) -> tuple[int, int]:
+    """Of jobs that come at the same time services are first, the largest before the others, as they are simulated."""
+    return (-order.cores, -order.memory) if order.kind is JobKind.SERVICE else (0, 0)
+
+
 class OperatingLoop:
     """One controller at work; what it knows is on its ``desk``."""
 
     def __init__(self, session: ControlSession, fold: Fold, parts: Parts, terms: Terms) -> None:
         self.desk = OperatingDesk(session, fold, parts, terms)
-        self._coming: list[tuple[float, int, Pieces]] = []
+        self._coming: list[tuple[float, tuple[int, int], int, Pieces]] = []
         self._expected: set[str] = set()
         self._turns = count()
         self._deciding: dict[str, Pieces] = {}
@@ -96,7 +102,7 @@ class OperatingLoop:
     @property
     def not_come(self) -> list[str]:
         """Jobs that are known and have not come yet, in the order in which they would."""
-        coming = (piece for _, _, pieces in sorted(self._coming) for piece in pieces[:1])
+        coming = (pieces[0] for *_, pieces in sorted(self._coming))
         return [one.piece.of if one.piece else one.id for one in coming if one.id not in self.desk.fold.known]
 
     @property
@@ -244,7 +250,7 @@ class OperatingLoop:
             names = [order.id for order in pieces]
             if not any(name in self._expected or name in self.fold.known for name in {whole, *names}):
                 self._expected.update(names)
-                heappush(self._coming, (pieces[0].submit, next(self._turns), pieces))
+                heappush(self._coming, (pieces[0].submit, _before_others(pieces[0]), next(self._turns), pieces))
         self.desk.coming = len(self._coming)
         for name in found.cancelled:
             if name not in self.fold.known:
@@ -255,7 +261,7 @@ class OperatingLoop:
         desk = self.desk
         self.expect(self._new_jobs(), now)
         while self._coming and self._coming[0][0] <= now and not desk.fold.asked:
-            pieces = heappop(self._coming)[2]
+            pieces = heappop(self._coming)[-1]
             if self._was_given_up(pieces):
                 continue
             if desk.parts.agents is None:

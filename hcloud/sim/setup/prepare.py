@@ -123,7 +123,7 @@ def tasks_of(jobs: workload.Jobs, model: cloud.CloudModel, plan: strategy.Strate
         decide = _decided_together(decide, rows, jobs.servers[rows] > 1)
     waiting = rule_of(plan, "queueing")
     slack = (1 - waiting.promise) * expected - (decide - submit) if isinstance(waiting, MultiClass) else None
-    order = np.lexsort((rank[rows], memory, need, service, work, submit, decide))
+    order = _turns((decide, submit), service, (need, memory), work, rank[rows])
     chosen = rows[order]
     truth = drawn(service[order], model, seed)
     vector = estimated(truth, information, seed)
@@ -149,6 +149,14 @@ def tasks_of(jobs: workload.Jobs, model: cloud.CloudModel, plan: strategy.Strate
     made = _following(_scaling_out(made, jobs), jobs, keep)
     drawn_ones = drawn_phases(len(made), made.pieces, model, seed)
     return _alike(replace(made, phases=with_courses(drawn_ones, jobs, made.job)))
+
+
+def _turns(at: tuple[Reals, Reals], service: Ints, size: tuple[Ints, Ints], work: Reals, rank: Ints) -> Ints:
+    """The order of the rows. Of those that come at the same time services are first, the largest before the others:
+    they stay for long, and small ones would leave gaps on all servers that no large one fits into."""
+    (decide, submit), (need, memory), lasting = at, size, service == 1
+    first, second = np.where(lasting, -need, work), np.where(lasting, -memory, need)
+    return np.lexsort((rank, memory, work, second, first, -service, submit, decide))
 
 
 def _following(tasks: Tasks, jobs: workload.Jobs, keep: Ints) -> Tasks:

@@ -305,6 +305,15 @@ def test_what_had_not_come_when_a_drain_ended_the_work_is_known(tmp_path: Path) 
     assert world.run().not_come == ["late", "later"]
 
 
+def test_of_jobs_that_come_together_services_are_first_the_largest_before_the_others(tmp_path: Path) -> None:
+    sizes = [("batch", 8.0, JobKind.BATCH), ("small", 1.0, JobKind.SERVICE), ("large", 2.0, JobKind.SERVICE)]
+    together = [job(name, cores, submit=900.0, kind=kind) for name, cores, kind in sizes]
+    world = World.of(tmp_path / "j", [job("a", seconds=20.0), *together], "SR", 1)
+    world.run(until=lambda loop: bool(loop.fold.jobs))
+    world.asked.append(Asked(world.now, "drain"))
+    assert world.run().not_come == ["large", "small", "batch"]
+
+
 def test_limits_hold_for_whoever_goes_on(tmp_path: Path) -> None:
     world = World.of(tmp_path / "j", TWELVE, "OdF", 0)
     world.limits = SpendingLimits(hourly=Decimal("0.30"), machines=9)

@@ -62,6 +62,16 @@ def test_no_server_holds_more_memory_than_it_has() -> None:
     assert measure(run(setting, tasks_in(setting, jobs_of(rows)))).use.refused == 2
 
 
+def test_services_that_come_together_fill_servers_without_gaps() -> None:
+    """Placed from the smallest on, four of 4 vCPUs filled one server, and two of 12 found none as long as they ran."""
+    sizes = [*[4.0] * 6, *[12.0] * 6]
+    rows: list[Row] = [(0, 864_000.0 + i, c, 1, 1) for i, c in enumerate(sizes)]
+    tasks = tasks_in(setting := setting_of("SR", 6), jobs_of([*rows, (0, 100.0, 1, 1, 0)]))
+    assert tasks.need.tolist() == [*[12_000] * 6, *[4000] * 6, 1000], "batch comes after them"
+    began = run(setting, tasks).of_tasks("began")
+    assert (began[:12] < 60).all()
+
+
 def test_the_order_of_rows_changes_nothing_where_applications_are_profiled_first() -> None:
     rows: list[Row] = [(5.0 * (i // 4), 60.0 + i % 3, 1.0 + i % 4, 4.0, i % 2) for i in range(80)]
     made = jobs_of(rows)
