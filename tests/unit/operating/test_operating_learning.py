@@ -54,7 +54,7 @@ def web(name: str, submit: float = 0.0, **more: object) -> JobOrder:
 
 def noisy(path: Path, orders: Sequence[JobOrder], known: Taught | None, quality: float = 0.8) -> World:
     """Services go to small rented machines with neighbours; they only keep their target on large and reserved ones."""
-    filler = job("filler", cores=7, seconds=200.0)
+    filler = job("filler", cores=7, seconds=200.0, submit=-1.0)
     world = World.of(path, [filler, *orders], "HM", 1)
     world.known, world.probe = known, lambda instance: quality
     world.measure = lambda target: 400.0 if on_small(world) else 50.0

@@ -206,7 +206,8 @@ def test_it_plans_so_often_and_a_restart_does_not_begin_anew(tmp_path: Path) -> 
 
 @pytest.mark.slow
 def test_on_demand_it_is_a_verb_with_a_line_of_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    Written(2, 4).at(tmp_path / "operate")
+    sold = replace(ORIGIN, region="us-east-1")
+    Written(2, 4).at(tmp_path / "operate", sold)
     words = ["operate", "replan", "--cloud", "fake", "--state", str(tmp_path), "--now", "2026-11-23T00:00:00Z"]
     assert cli(words) == 0
     told = " ".join(capsys.readouterr().out.split())
@@ -214,12 +215,12 @@ def test_on_demand_it_is_a_verb_with_a_line_of_json(tmp_path: Path, capsys: pyte
     assert "from the last 28d of demand (12 jobs, 9." in told
     assert cli([*words, "--json"]) == 0
     line = json.loads(capsys.readouterr().out)
-    Written(30, 4).at(tmp_path / "operate")
+    Written(30, 4).at(tmp_path / "operate", sold)
     assert cli(words) == 0
     enough = " ".join(capsys.readouterr().out.split())
     path = tmp_path / "operate" / "journal.jsonl"
     head, rest = path.read_text().split("\n", 1)
-    named = replace(ORIGIN, selection="fake")
+    named = replace(sold, selection="fake")
     path.write_text(header_line(replace(setup_of("HM", 4, TYPES), rules=read_journal(path).setup.rules), named) + rest)
     assert head not in path.read_text()
     assert cli(["operate", "replan", *words[4:]]) == 0, "the journal says which cloud it is"
