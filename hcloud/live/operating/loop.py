@@ -31,6 +31,7 @@ from hcloud.model.running.harvest_note import HarvestNote
 from hcloud.model.running.job import JobOrder, NewJobs
 from hcloud.model.running.note import Asked, CommitmentsAdvised, ControllerStarted, Finished, JobTaken, LimitsSet
 from hcloud.model.workload import JobKind
+from hcloud.policy.placing.turns import turn
 from hcloud.units import counted, some_of
 
 QUIET_SECONDS = 60.0
@@ -45,17 +46,12 @@ Pieces = tuple[JobOrder, ...]
 """A job of several servers by its pieces, in order, or a job that is on its own."""
 
 
-def _before_others(order: JobOrder) -> tuple[int, int]:
-    """Of jobs that come at the same time services are first, the largest before the others, as they are simulated."""
-    return (-order.cores, -order.memory) if order.kind is JobKind.SERVICE else (0, 0)
-
-
 class OperatingLoop:
     """One controller at work; what it knows is on its ``desk``."""
 
     def __init__(self, session: ControlSession, fold: Fold, parts: Parts, terms: Terms) -> None:
         self.desk = OperatingDesk(session, fold, parts, terms)
-        self._coming: list[tuple[float, tuple[int, int], int, Pieces]] = []
+        self._coming: list[tuple[float, tuple[int, int, int], int, Pieces]] = []
         self._expected: set[str] = set()
         self._turns = count()
         self._deciding: dict[str, Pieces] = {}
@@ -250,7 +246,9 @@ class OperatingLoop:
             names = [order.id for order in pieces]
             if not any(name in self._expected or name in self.fold.known for name in {whole, *names}):
                 self._expected.update(names)
-                heappush(self._coming, (pieces[0].submit, _before_others(pieces[0]), next(self._turns), pieces))
+                one, large = pieces[0], self.desk.session.setup.large
+                first = turn(int(one.kind is JobKind.SERVICE), (one.cores, one.memory), (large.cores, large.memory))
+                heappush(self._coming, (one.submit, first, next(self._turns), pieces))
         self.desk.coming = len(self._coming)
         for name in found.cancelled:
             if name not in self.fold.known:

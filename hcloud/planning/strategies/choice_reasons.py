@@ -159,7 +159,7 @@ def how_sure(points: Sequence[OperatingPoint], chosen: OperatingPoint, target: O
     """Whether the choice is settled, and what is open where it is not."""
     after, doubtful = counted(runs, "run"), in_doubt(points, target)
     if not doubtful:
-        left = f"no other saves more than {target.alike:.1%} in the mean of what they leave open (operation.alike)"
+        left = f"no other that keeps the target is expected to save more than {target.alike:.1%} (operation.alike)"
         return f"settled by {after}, every pair of points compared at the same seeds: {left}"
     rivals = [p for p in doubtful if p != chosen]
     turn = f"more runs may turn to {some_of(map(named, rivals), SHOWN)}"

@@ -14,6 +14,7 @@ from hcloud.model.target import GoalKind
 from hcloud.planning.forecasting.following import among, matches, waits_of
 from hcloud.policy.placing.placements import Centralised, Ideal, Sampled, Sparrow
 from hcloud.policy.placing.searching import MultiClass
+from hcloud.policy.placing.turns import turn
 from hcloud.policy.records import Bytes, Ints, Reals
 from hcloud.policy.registry import rule_of, sizing_of
 from hcloud.policy.repair import Reclassify
@@ -123,7 +124,8 @@ def tasks_of(jobs: workload.Jobs, model: cloud.CloudModel, plan: strategy.Strate
         decide = _decided_together(decide, rows, jobs.servers[rows] > 1)
     waiting = rule_of(plan, "queueing")
     slack = (1 - waiting.promise) * expected - (decide - submit) if isinstance(waiting, MultiClass) else None
-    order = _turns((decide, submit), service, (need, memory), work, rank[rows])
+    first = turn(service, (need, memory), largest)
+    order = np.lexsort((rank[rows], memory, need, work, *reversed(first), submit, decide))
     chosen = rows[order]
     truth = drawn(service[order], model, seed)
     vector = estimated(truth, information, seed)
@@ -149,14 +151,6 @@ def tasks_of(jobs: workload.Jobs, model: cloud.CloudModel, plan: strategy.Strate
     made = _following(_scaling_out(made, jobs), jobs, keep)
     drawn_ones = drawn_phases(len(made), made.pieces, model, seed)
     return _alike(replace(made, phases=with_courses(drawn_ones, jobs, made.job)))
-
-
-def _turns(at: tuple[Reals, Reals], service: Ints, size: tuple[Ints, Ints], work: Reals, rank: Ints) -> Ints:
-    """The order of the rows. Of those that come at the same time services are first, the largest before the others:
-    they stay for long, and small ones would leave gaps on all servers that no large one fits into."""
-    (decide, submit), (need, memory), lasting = at, size, service == 1
-    first, second = np.where(lasting, -need, work), np.where(lasting, -memory, need)
-    return np.lexsort((rank, memory, work, second, first, -service, submit, decide))
 
 
 def _following(tasks: Tasks, jobs: workload.Jobs, keep: Ints) -> Tasks:

@@ -72,6 +72,12 @@ def test_services_that_come_together_fill_servers_without_gaps() -> None:
     assert (began[:12] < 60).all()
 
 
+def test_of_services_that_come_together_one_with_much_memory_is_large_too() -> None:
+    """By vCPUs alone, 50 services of which half take much memory needed 19 servers where 17 do."""
+    rows: list[Row] = [(0, 864_000.0, c, m, 1) for c, m in [(4.0, 8.0), (1.0, 32.0), (6.0, 8.0), (1.0, 8.0)]]
+    assert tasks_in(setting_of("SR", 6), jobs_of(rows)).memory.tolist() == [32 * 1024, 8192, 8192, 8192]
+
+
 def test_the_order_of_rows_changes_nothing_where_applications_are_profiled_first() -> None:
     rows: list[Row] = [(5.0 * (i // 4), 60.0 + i % 3, 1.0 + i % 4, 4.0, i % 2) for i in range(80)]
     made = jobs_of(rows)
