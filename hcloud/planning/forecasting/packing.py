@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 MOMENTS = 2  # ours: moments of every step of an hour or more at which jobs are packed; of a shorter one, one
 LEVELS = 64  # ours: the parts of a machine that jobs are rounded up to
+_FILLED = np.arange(LEVELS + 1) / LEVELS  # by level, the part of a machine
 LARGER = 4.0  # ours: machines this many times as large as the jobs need are tried, since more jobs share them,
 WORTH_LARGER = 0.005  # ours: and taken where they save this share of what the jobs take
 _HALVES = 20  # ours: the smallest machine is halved so often for small jobs
@@ -139,9 +140,13 @@ def _packed(running: RunningJobs, moments: _Moments, machines: MachineSizes) -> 
     is_exact = _is_exact(machines.sizes, shapes.count)
     taken = moments.in_use(running, _rounded(wanted, machines.sizes), is_exact=is_exact)
     for size in [s for s in machines.sizes if largest <= s <= largest * LARGER]:
-        fitted = _first_fit(moments.by_level(wanted, size), _levels(machines.sizes, size))[moments.alike] * size
+        jobs, most = moments.by_level(wanted, size), float(taken.sum()) * (1 - WORTH_LARGER)
+        least = (_FILLED @ jobs)[moments.alike] * size * (1 - 1e-7)
+        if size > largest and float(np.minimum(taken, least).sum()) >= most:
+            continue  # however it is packed
+        fitted = _first_fit(jobs, _levels(machines.sizes, size))[moments.alike] * size
         less = np.minimum(taken, fitted)
-        if size == largest or float(less.sum()) < float(taken.sum()) * (1 - WORTH_LARGER):
+        if size == largest or float(less.sum()) < most:
             taken, largest = less, size
     extra = np.maximum(taken - volume, 0.0).reshape(-1, moments.each).mean(axis=1)
     return Packed(extra, largest)
@@ -272,8 +277,7 @@ def _counts(kind: NDArray[np.signedinteger], span: tuple[Counts, Counts], shape:
 def _levels(sizes: Sequence[float], size: float) -> Floats:
     """By level, the part of a machine of ``size`` that the smallest size for sale is which holds so much."""
     parts = np.array([s / size for s in sizes if s <= size * (1 + 1e-9)])
-    filled = np.arange(LEVELS + 1) / LEVELS
-    found = parts[np.minimum(np.searchsorted(parts, filled - 1e-9), len(parts) - 1)]
+    found = parts[np.minimum(np.searchsorted(parts, _FILLED - 1e-9), len(parts) - 1)]
     found[0] = 0.0
     return found
 
@@ -285,7 +289,7 @@ def _first_fit(jobs: Counts, parts: Floats) -> Floats:
     for level in range(LEVELS, 0, -1):
         left = jobs[level].copy()
         if not left.any():
-            continue
+            continue  # however it is packed
         for free in range(level, LEVELS):
             if rooms[free].any() and left.any():
                 left = _placed(rooms, left, level, free)

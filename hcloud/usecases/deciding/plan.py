@@ -40,7 +40,7 @@ from hcloud.usecases.deciding.idle_plan import FindIdle, PlanQuestion, decide_wi
 from hcloud.usecases.deciding.known_of_jobs import leanest_of, required_of, running_of, speeds_of
 from hcloud.usecases.deciding.plan_notes import PlanNoteInputs, assumptions, warnings
 from hcloud.usecases.deciding.planned_apart import PlannedApart, PlannedTogether, by_memory, planned_apart, unpriced
-from hcloud.usecases.deciding.servers import on_larger, on_servers, server_size, whole_jobs
+from hcloud.usecases.deciding.servers import on_servers, server_size, whole_jobs
 from hcloud.usecases.progress import Progress, part_of, unheard
 from hcloud.usecases.workloads.sources import check_regions, open_prices
 
@@ -150,10 +150,8 @@ def plan_for(
     if simulated:
         whole = whole_jobs(workload, settings.divisible)
         sized = on_servers(settings, book, (workload, demand, whole), without, given.required)
-        asked_for = (book, demand, sized, owned, Given(required=given.required, whole=whole))
-        settings, decision, operation = _on_enough(
-            loaded.config, workload, asked_for, on_larger(settings, sized, without), part_of(progress, READING, 1.0)
-        )
+        asked_for = [(book, demand, of_size, owned, Given(required=given.required, whole=whole)) for of_size in sized]
+        settings, decision, operation = _on_enough(loaded.config, workload, asked_for, part_of(progress, READING, 1.0))
         decision = replace(decision, rivals=without.rivals)  # "all on demand" is one figure, strategies or not
     used = book.restricted(k for k in _considered(decision) if k in book.offers)  # a bill's own prices are in no book
     oldest = min((o.origin.day for o in decision.offers_in_use), default=now.date())
@@ -231,29 +229,42 @@ def _operated(config: Config, workload: Workload, asked: Asked, progress: Progre
 
 
 def _on_enough(
-    config: Config, workload: Workload, asked: Asked, larger: PlanSettings | None, progress: Progress
+    config: Config, workload: Workload, sizes: Sequence[Asked], progress: Progress
 ) -> tuple[PlanSettings, FleetDecision, Operation]:
-    """What strategies make of a decision; of one on larger servers where only that keeps the target, or for less."""
-    first = _operated(config, workload, asked, part_of(progress, 0.0, 1.0 if larger is None else 0.5))
-    if larger is not None and (first[1].is_missed or _costs_much(first[1])):
-        book, demand, _, owned, given = asked
-        decision, second = _operated(
-            config, workload, (book, demand, larger, owned, given), part_of(progress, 0.5, 1.0)
-        )
-        if not second.is_missed and (first[1].is_missed or second.chosen.monthly < first[1].chosen.monthly):
-            said = (
-                f"on {first[1].reserved_type} {_kept_on(first[1])}; {second.reserved_type} is chosen where servers may"
-                " be as large as those that the plan without strategies runs on (markets.vcpus)"
-            )
-            return larger, decision, replace(second, reasons=(*second.reasons, said))
-    return asked[2], *first
+    """What strategies make of a decision on the first size of server; of the next ones too as long as the target is
+    missed or dear to keep: the cheapest that keeps it, of larger ones rather not by chance; else the first."""
+    tried: list[tuple[PlanSettings, FleetDecision, Operation]] = []
+    for at, asked in enumerate(sizes):
+        part = part_of(progress, at / len(sizes), (at + 1) / len(sizes))
+        tried.append((asked[2], *_operated(config, workload, asked, part)))
+        operation = tried[-1][2]
+        if not operation.is_missed and not _costs_much(operation):
+            break
+    first = tried[0][2]
+    keeping = [one for one in tried if not one[2].is_missed]
+    settings, decision, operation = min(
+        keeping,
+        key=lambda one: (one[2] is not first and _is_by_chance(one[2]), one[2].chosen.monthly),
+        default=tried[0],
+    )
+    if operation is first:
+        return settings, decision, operation
+    said = (
+        f"on {first.reserved_type} {_kept_on(first)}; {operation.reserved_type} is chosen where servers may"
+        " be as large as those that the plan without strategies runs on (markets.vcpus)"
+    )
+    return settings, decision, replace(operation, reasons=(*operation.reasons, said))
 
 
 def _costs_much(operation: Operation) -> bool:
     """Whether what keeps the target costs far more than what was simulated beside it, or keeps it by chance alone."""
-    chosen = operation.chosen
-    by_chance = chosen.kept_qos.mean < operation.qos_target
-    return by_chance or chosen.monthly > MUCH_MORE * min(point.monthly for point in operation.points)
+    dear = MUCH_MORE * min(point.monthly for point in operation.points)
+    return _is_by_chance(operation) or operation.chosen.monthly > dear
+
+
+def _is_by_chance(operation: Operation) -> bool:
+    """Whether the choice misses the target in the mean, and is only not told from a point that keeps it."""
+    return operation.chosen.kept_qos.mean < operation.qos_target
 
 
 def _kept_on(operation: Operation) -> str:

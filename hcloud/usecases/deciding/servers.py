@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
+from itertools import compress, count, takewhile
 
 import numpy as np
 
@@ -38,21 +39,19 @@ def on_servers(
     asked: ToServe,
     plain: FleetDecision,
     required: Sequence[RequiredMachine] = (),
-) -> PlanSettings:
-    """The settings with one size of server for each market that has none: large enough for 95 % of the jobs that cannot
-    be split and no larger than what the plan without strategies runs on, but of that size where no shape that is sold
-    in the smaller one holds every job or is what jobs require."""
+) -> tuple[PlanSettings, ...]:
+    """The settings with one size of server for each market that has none, in the order to try them: large enough for
+    95 % of the jobs that cannot be split, then twice as large, up to the size that the plan without strategies runs on;
+    only that one where no shape that is sold in the first size holds every job or is what jobs require."""
     workload, demand, whole = asked
     most, wanted = server_size(plain), _fitting_size(workload, demand)
-    sized = _of_size(settings, min(wanted, most) if most else wanted)
-    return sized if not most or _is_held(sized, book, whole, required) else _of_size(settings, most)
-
-
-def on_larger(settings: PlanSettings, sized: PlanSettings, plain: FleetDecision) -> PlanSettings | None:
-    """The settings with servers as large as those that the plan without strategies runs on, None where ``sized`` has
-    such or the markets name theirs."""
-    larger = _of_size(settings, server_size(plain))
-    return larger if any(a.vcpus > b.vcpus for a, b in zip(larger.markets, sized.markets, strict=True)) else None
+    largest = _of_size(settings, most or wanted)
+    if not most or all(m.vcpus for m in settings.markets):
+        return (largest,)
+    sizes = takewhile(lambda vcpus: vcpus < most, (wanted * 2**times for times in count()))
+    smaller = [_of_size(settings, vcpus) for vcpus in sizes]
+    held = [_is_held(sized, book, whole, required) for sized in smaller]
+    return (*compress(smaller, held), largest) if any(held[:1]) else (largest,)
 
 
 def _fitting_size(workload: Jobs | Demand, demand: Demand) -> int:
@@ -72,7 +71,7 @@ def _is_held(
 ) -> bool:
     """Whether some type of these sizes has a shape that holds every job, and some has what each job requires."""
     found = [c for m in settings.markets for c in find_candidates(book, m, settings.outlook.horizon_hours)[0]]
-    if unmet_by((c.shape for c in found), required):
+    if not found or unmet_by((c.shape for c in found), required):
         return False
     return jobs is None or any(misfit_of(c, book, jobs) is None for c in found)
 

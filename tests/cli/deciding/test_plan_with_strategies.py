@@ -282,6 +282,18 @@ def test_beside_what_is_owned_no_reserve_is_simulated_that_no_commitment_allows(
     assert {(p["strategy"], p["reserve"]) for p in points} == {("SR", 1), ("HF", 1), ("OdF", 0)}
 
 
+def test_servers_are_doubled_until_the_target_is_kept(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Servers of 4 miss the target and those of 8 keep it: the 16 of the plan without strategies are not needed."""
+    rows = [f"s{i},0,{6 * 3600},{1 + i % 2},{3.5 * (1 + i % 2)},service" for i in range(14)]
+    rows += [f"b{h}-{i},{h * 3600 + 7 * i},{900 + i % 3 * 300},{1 + i % 2},4,batch" for h in range(6) for i in range(6)]
+    trace.write_text("\n".join(["id,submit,duration,cores,memory,kind", *rows]) + "\n", encoding="utf-8")
+    asked = ["plan", str(trace), "--family", "m5a", *NOW, "--seeds", "2", "-s", "HC", "-o", "json"]
+    assert run(asked) == 0
+    operation = json.loads(capsys.readouterr().out)["operation"]
+    assert operation["reserved_type"] == "m5a.2xlarge"
+    assert "on m5a.large none of" in operation["reasons"][-1]
+
+
 def test_larger_servers_are_taken_where_they_keep_the_target_for_less(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
