@@ -46,10 +46,11 @@ def window_of(workload: Workload) -> Window:
 
     Jobs begin when they started, where that is known, else when they were submitted. Before the first job ends the
     trace only fills, after the last one began it only drains: neither says what is in use. So the window begins a
-    typical gap between begins before the first end, and ends that gap after the last begin, within the trace. Where
-    most jobs outlast the begins, or what runs on outside is a major part of the demand for longer than a window of
-    under a week, the jobs are a list of what stands: then all of the trace counts but for ends in which less than a
-    tenth of it runs.
+    typical gap between begins before the first end (or when half of the services are there that outlast it, where they
+    are a major part), and ends that gap after the last begin, within the trace. Where most jobs outlast the begins, or
+    what runs on outside is a major part of the demand for longer than a window of under a week, or than any window both
+    before and after it, the jobs are a list of what stands: then all of the trace counts but for ends in which less
+    than a tenth of it runs.
     """
     if workload.window is not None:
         return workload.window
@@ -101,6 +102,7 @@ def _turning(course: Course) -> tuple[float, float] | None:
     first, last, gap = float(course.begins[0]), float(course.ends.max()), _typical_gap(course)
     end = min(float(course.begins[-1]) + gap, last)
     start = _begin(first, float(course.ends.min()) - gap, end)
+    start = max(start, _late(course, start, end))
     return start, _to_whole_days(start, end)
 
 
@@ -121,6 +123,22 @@ def thinned(workload: Workload, window: Window) -> str:
         f"jobs come and go in {format_span(end - start)} of the {format_span(window.seconds)} alone, with"
         f" {counted_vcpus(round(part, 1))} in use on average, {counted_vcpus(round(whole, 1))} in all of it: --window"
         f" {_written(start)}..{_written(end)} plans as if they came all the time"
+    )
+
+
+def stopped(workload: Workload, window: Window) -> str:
+    """What to say where no job comes after a window for longer than it lasts, while others run on: jobs may have
+    stopped, and the plan assumes that they keep coming."""
+    if window.rule is not WindowRule.ARRIVALS or not isinstance(workload, Jobs):
+        return ""
+    course = Course.of(workload)
+    if _running_on(course, window.end, window.seconds) < STILL_RUNNING * _mean_in(course, window.start, window.end):
+        return ""
+    until = _standing(course, window.last)[1]
+    return (
+        f"no job begins in the {format_span(until - window.end)} after the window, in which"
+        f" {counted_vcpus(round(_mean_in(course, window.end, until), 1))} run on: the plan assumes that jobs keep"
+        f" coming; if they stopped, --window {_written(window.end)}..{_written(until)} plans for what runs on"
     )
 
 
@@ -249,16 +267,36 @@ def _to_whole_days(begin: float, end: float) -> float:
 
 def _outlasted(course: Course, start: float, end: float) -> bool:
     """Whether a major part of the demand of a window of under a week runs on after it, or ran before it, for longer
-    than it lasts. In a window of a day or more one job alone is no such part: it is one that never ends, not a list of
-    what stands."""
-    begins, ends, cores = course
+    than it lasts; of a longer window both: jobs that neither came before nor after it were done once."""
     least, longest = MAJOR * _mean_in(course, start, end), end - start
-    if longest >= WEEK:
-        return False
-    later = cores[(ends > end + longest) & (begins <= end)]
-    earlier = cores[(begins <= start - longest) & (ends > start)]
-    alone = longest >= DAY
-    return max(float(part.sum() - alone * part.max(initial=0.0)) for part in (later, earlier)) >= least
+    major = [part >= least for part in (_running_on(course, end, longest), _running_before(course, start, longest))]
+    return all(major) if longest >= WEEK else any(major)
+
+
+def _running_on(course: Course, end: float, longest: float) -> float:
+    """The vCPUs of what runs on after a window for longer than it lasts."""
+    begins, ends, cores = course
+    return _several(cores[(ends > end + longest) & (begins <= end)], longest)
+
+
+def _running_before(course: Course, start: float, longest: float) -> float:
+    begins, ends, cores = course
+    return _several(cores[(begins <= start - longest) & (ends > start)], longest)
+
+
+def _late(course: Course, start: float, end: float) -> float:
+    """When half of what outlasts a window is there, where that is a major part: before, the trace fills."""
+    begins, ends, cores = course
+    if _running_on(course, end, end - start) < MAJOR * _mean_in(course, start, end):
+        return start
+    on = np.flatnonzero((ends > end + (end - start)) & (begins <= end))
+    there = np.cumsum(cores[on])
+    return float(begins[on[int(np.argmax(there >= LEAST_PART * there[-1]))]])
+
+
+def _several(cores: Floats, longest: float) -> float:
+    """Their vCPUs. In a window of a day or more one job alone is one that never ends, not a list of what stands."""
+    return float(cores.sum() - (longest >= DAY) * cores.max(initial=0.0))
 
 
 def _mean_in(course: Course, start: float, end: float) -> float:

@@ -147,6 +147,7 @@ class Advice(str):
 
     keys: Mapping[str, str]
     where: tuple[str, ...]
+    first: str = ""
 
     def on(self, options: WorkloadOptions) -> WorkloadOptions:
         """The options with its keys."""
@@ -158,7 +159,7 @@ class Advice(str):
         both = {**more.keys, **self.keys}
         if {"columns"} <= self.keys.keys() & more.keys.keys():
             both["columns"] = as_option(_both(self.keys["columns"], more.keys["columns"]), whole=True)
-        return advice(source, both, *self.where, *more.where)
+        return led(self.first or more.first, advice(source, both, *self.where, *more.where))
 
 
 def advice(source: TraceFile, keys: Mapping[str, str], *where: str, told: str = "read it with") -> Advice:
@@ -167,6 +168,15 @@ def advice(source: TraceFile, keys: Mapping[str, str], *where: str, told: str = 
     said = ", and ".join(f"if {one}" for one in where)
     found = Advice(f"{said}, {told}: {command}" if said else f"{told}: {command}")
     found.keys, found.where = keys, where
+    return found
+
+
+def led(first: str, hint: Advice) -> Advice:
+    """An advice for the less likely case behind what is ``first`` to be done in the likely one."""
+    if not first:
+        return hint
+    found = Advice(f"{first}; or {hint}")
+    found.keys, found.where, found.first = hint.keys, hint.where, first
     return found
 
 

@@ -16,6 +16,10 @@ _ATTEMPTS = (
     " submit: (.startTimeEpoch / 1000), end: (if .completed then .endTimeEpoch / 1000 else null end)}]' apps.json >"
     " jobs.json, and add what each took where coresGranted is null (YARN, Kubernetes)"
 )
+_EXECUTORS = (
+    "jq '[.[] | select(.totalCores > 0) | {id, submit: .addTime, end: .removeTime, cores: .totalCores}]' FILE"
+    " > jobs.json"
+)
 _EXPORTED = (
     """(echo time,name,value; jq -r '(.metric | tostring) as $s | [.timestamps, .values] | transpose[] |"""
     """ [.[0], $s, .[1]] | @csv' FILE) > use.csv"""
@@ -44,6 +48,7 @@ OTHER_JSON: tuple[tuple[frozenset[str], str, str], ...] = tuple(
             "Spark's event log, which has applications in several lines; its history server's list is read",
             f"curl http://SERVER:18080/api/v1/applications > apps.json; {_ATTEMPTS}",
         ),
+        ("addTime totalCores", "Spark's list of executors (jobs-csv), once each is a job", _EXECUTORS),
         ("attempts sparkUser", "Spark's list of applications, once each attempt is a job", _ATTEMPTS),
         (
             "Reservations Instances",

@@ -29,7 +29,7 @@ from hcloud.planning.forecasting.forecast import (
 from hcloud.planning.forecasting.needs import KEY
 from hcloud.planning.forecasting.outliers import lone, outlier
 from hcloud.planning.forecasting.rising import AT_EACH_END, growth_of
-from hcloud.planning.forecasting.window import thinned, window_of
+from hcloud.planning.forecasting.window import stopped, thinned, window_of
 from hcloud.planning.settings import Divisible, PlanSettings
 from hcloud.readers.configuration.config import Loaded
 from hcloud.units import HOURS_PER_YEAR, SECONDS_PER_HOUR, counted, format_age, format_duration, format_span
@@ -175,7 +175,8 @@ def warnings(seen: PlanNoteInputs) -> Iterator[str]:
     """Everything about the prices, the workload and the forecast that its reader should know: guesses first."""
     window, reserves = window_of(seen.workload), bool(seen.decision.machines.holdings)
     alone = lone(seen.workload, window) if reserves else ""
-    yield from filter(None, [outlier(seen.workload, window), alone, thinned(seen.workload, window)])
+    going = [each(seen.workload, window) for each in (thinned, stopped)]
+    yield from filter(None, [outlier(seen.workload, window), alone, *going])
     yield from _of_use(seen)
     yield from _of_guesses(seen)
     yield from _of_prices(seen)

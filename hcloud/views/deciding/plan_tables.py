@@ -12,14 +12,13 @@ from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.plans.held import HOURS_PER_DAY, NAMED_DAYS, begun_later, by_day, held_now, most_held, said_days
 from hcloud.model.plans.operation import Band, OperatingPoint, Operation
 from hcloud.model.plans.plan import Alternative, MixLine, Plan, Refusal
-from hcloud.units import HOURS_PER_MONTH, format_figure, format_hourly, format_money, percent, plain, some_of
+from hcloud.units import HOURS_PER_MONTH, and_last, format_figure, format_hourly, format_money, percent, plain
 from hcloud.views.escaped import Written, csv_document
 from hcloud.views.tables import Figures
 
 NONE = "–"
 DERIVED = "~"
 BOUND = "lower bound"
-SHOWN_RESOURCES = 4
 SHORT = {
     PurchaseOption.RESERVED: "Standard RI",
     PurchaseOption.CONVERTIBLE: "Convertible RI",
@@ -271,7 +270,7 @@ def in_resources(lines: Iterable[MixLine]) -> list[str]:
         f"{plain(vcpus)} vCPUs and {plain(memory)} GB of {series} in {region} ({years}y)"
         for (series, region, years), (vcpus, memory) in sorted(sums.items(), key=lambda item: (-item[1][0], item[0]))
     ]
-    return [f"in Google's console, committed use is {some_of(told, SHOWN_RESOURCES)}"] if told else []
+    return [f"in Google's console, committed use is {and_last(told)}"] if told else []
 
 
 def _paid(lines: Iterable[MixLine]) -> Decimal:

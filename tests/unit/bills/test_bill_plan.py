@@ -47,6 +47,7 @@ from hcloud.views.console import Terminal
 from hcloud.views.deciding.bill_plan import bill_markdown, headline, show_bill_plan
 from hcloud.views.deciding.documents import BillPlanDocument
 from hcloud.views.deciding.plan import proof
+from hcloud.views.deciding.plan_tables import in_resources
 
 HOURS = 24 * 61
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
@@ -1172,3 +1173,21 @@ def test_the_days_on_which_what_is_held_ends_are_on_the_screen() -> None:
         *(f"· held until 2027-0{month}-01: compute-savings-plan at $0.10/h" for month in (2, 3, 4)),
         "· held until 2027-08-01 at the latest: 4 more commitments",
     ]
+
+
+def test_all_that_is_to_be_bought_in_the_console_is_named() -> None:
+    """Of six series four were named, and "2 more", which could not be bought so."""
+    lines = [
+        SimpleNamespace(
+            option=PurchaseOption.COMMITTED_USE,
+            instance_type=f"{series}-standard-4",
+            region="us-central1",
+            term_years=1,
+            vcpus=Decimal(4),
+            memory_gib=Decimal(16),
+        )
+        for series in ("c2", "c3", "e2", "n1", "n2", "n4")
+    ]
+    (said,) = in_resources(cast("Iterable[MixLine]", lines))
+    assert said.count("4 vCPUs and 16 GB of ") == 6
+    assert said.endswith("of n4 in us-central1 (1y)")

@@ -15,7 +15,15 @@ from hcloud.model.workload import Demand, Jobs, Provenance, WindowRule
 from hcloud.planning.forecasting.demand import demand_of
 from hcloud.planning.forecasting.forecast import choose_step, far_above_means, hidden_in_steps, stretch
 from hcloud.planning.forecasting.outliers import outlier
-from hcloud.planning.forecasting.window import RAN_IN, AskedWindow, demand_within, restricted, thinned, window_of
+from hcloud.planning.forecasting.window import (
+    RAN_IN,
+    AskedWindow,
+    demand_within,
+    restricted,
+    stopped,
+    thinned,
+    window_of,
+)
 from hcloud.planning.settings import Market, Outlook, PlanSettings
 from hcloud.readers.configuration.window import check_clock, parse_window
 from hcloud.usecases.deciding.plan import planned_demand
@@ -226,6 +234,38 @@ def test_services_that_outlast_jobs_of_a_week_or_more_do_not_thin_them(days: int
             assert f"{days}d of the 400d alone, with 34 vCPUs in use on average, 24.1 vCPUs in all of it" in said
             asked = parse_window(said.split("--window ")[1].split()[0])
             assert demand_within(restricted(jobs, asked), 3600, window_of(restricted(jobs, asked))).cores.mean() > 33
+
+
+HOURLY_WEEKS = [(h * HOUR, HOUR, 10.0) for h in range(14 * 24)]
+
+
+def test_jobs_of_two_weeks_amid_a_year_of_services_came_once() -> None:
+    """A backfill was reserved for as if it never ended: services ran without it for months, before and after."""
+    jobs = jobs_of([*HOURLY_WEEKS, *((-150 * DAY, 365 * DAY, 4.0) for _ in range(6))])
+    assert window_of(jobs).rule is WindowRule.STANDING
+    assert "14d of the 365d alone" in thinned(jobs, window_of(jobs))
+
+
+def test_that_jobs_may_have_stopped_long_before_services_end_is_told() -> None:
+    jobs = jobs_of([*HOURLY_WEEKS, *((0.0, 400 * DAY, 4.0) for _ in range(6))])
+    said = stopped(jobs, window_of(jobs))
+    assert "no job begins in the 386d after the window, in which 24 vCPUs run on" in said
+    gone = restricted(jobs, parse_window(said.split("--window ")[1].split()[0]))
+    assert set(demand_within(gone, 3600, window_of(gone)).cores) == {24.0}
+    for others in ([], [(0.0, 400 * DAY, 4.0)], [(-386 * DAY, 400 * DAY, 4.0)] * 6):
+        jobs = jobs_of([*HOURLY_WEEKS, *others])
+        assert stopped(jobs, window_of(jobs)) == ""
+
+
+@pytest.mark.parametrize(("day", "rule"), [(6, WindowRule.ARRIVALS), (12, WindowRule.STANDING)])
+def test_a_window_begins_with_services_that_come_late_and_run_on(day: int, rule: WindowRule) -> None:
+    """They were counted as if they ran in a part of the time: 24 vCPUs of six services as 14."""
+    jobs = jobs_of([*HOURLY_WEEKS, *((day * DAY, 400 * DAY, 4.0) for _ in range(6))])
+    assert window_of(jobs).rule is rule
+    if rule is WindowRule.ARRIVALS:
+        assert demand_within(jobs, 3600, window_of(jobs)).cores.tolist() == [34.0] * 8 * 24
+    else:
+        assert "2d of the 412d alone, with 34 vCPUs" in thinned(jobs, window_of(jobs))
 
 
 @pytest.mark.parametrize(("minutes", "share"), [(5, 22 / 12), (30, 1.0), (60, 0.0)])

@@ -234,14 +234,27 @@ def test_memory_of_ray_is_in_bytes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("document", "told"),
+    ("document", "told", "hint"),
     [
-        ({"Event": "SparkListenerApplicationStart", "App ID": "a", "Timestamp": T}, "is Spark's event log"),
-        ([{"id": "a", "attempts": [{"startTime": "x", "sparkUser": "u"}]}], "is Spark's list of applications"),
+        (
+            {"Event": "SparkListenerApplicationStart", "App ID": "a", "Timestamp": T},
+            "Spark's event log",
+            ".attempts[] |",
+        ),
+        (
+            [{"id": "a", "attempts": [{"startTime": "x", "sparkUser": "u"}]}],
+            "Spark's list of applications",
+            ".attempts[",
+        ),
+        (
+            [{"id": "1", "totalCores": 4, "addTime": "x", "isActive": True}],
+            "Spark's list of executors",
+            "end: .removeT",
+        ),
     ],
 )
-def test_applications_of_spark_are_met_with_what_reads_them(tmp_path: Path, document: object, told: str) -> None:
+def test_lists_of_spark_are_met_with_what_reads_them(tmp_path: Path, document: object, told: str, hint: str) -> None:
     """Of an event log submissions and ends in several lines were advised; of a list the attempts were not seen."""
     with pytest.raises(InputError, match=told) as caught:
         read_workload(written(tmp_path, document))
-    assert ".attempts[] | {id:" in str(caught.value.hint)
+    assert hint in str(caught.value.hint)

@@ -657,11 +657,23 @@ def test_numbers_of_machines_are_not_taken_for_vcpus(column: str, tmp_path: Path
         read_workload(path)
 
 
-@pytest.mark.parametrize("name", ["{h:02}:00", "{h}", "h{h}", "Hour {h}", "{h}h", "{h:02}:00:00"])
+@pytest.mark.parametrize("column", ["Usage in MHz", "web01 CPU MHz", "cpu.usagemhz.average"])
+def test_mhz_are_not_offered_as_vcpus(column: str, tmp_path: Path) -> None:
+    """Of 2,500 MHz of a virtual machine 2,500 vCPUs were offered."""
+    path = tmp_path / "use.csv"
+    path.write_text(f"time,{column}\n{iso(0)},2500\n{iso(1)},900\n")
+    with pytest.raises(InputError, match="is by its name in MHz, and not in vCPUs") as refused:
+        read_workload(path, options=WorkloadOptions(columns=f"timestamp=time,value={column}"))
+    assert "divide the values by the MHz of one vCPU" in str(refused.value.hint)
+
+
+@pytest.mark.parametrize(
+    "name", ["{h:02}:00", "{h}", "h{h}", "Hour {h}", "{h}h", "{h:02}:00:00", "{h:02}-{to:02}", "{half}"]
+)
 def test_hours_in_columns_are_no_machines(name: str, tmp_path: Path) -> None:
     """Twenty-four columns of hours were added up as machines: 24 times the vCPU-hours."""
     path = tmp_path / "days.csv"
-    hours = [name.format(h=h) for h in range(24)]
+    hours = [name.format(h=h, to=h + 1, half=f"{h % 12 or 12} {'AP'[h // 12]}M") for h in range(24)]
     path.write_text("date," + ",".join(hours) + "\n" + "".join(f"2026-11-0{d},{'2,' * 23}3\n" for d in (1, 2)))
     with pytest.raises(InputError, match="each row is a day, with a column for each 60 minutes of it") as refused:
         read_workload(path)

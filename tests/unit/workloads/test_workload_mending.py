@@ -377,10 +377,10 @@ def test_what_would_make_other_cells_wrong_is_no_command(tmp_path: Path) -> None
 def test_commas_between_thousands_are_not_taken_for_decimals_without_a_word(tmp_path: Path) -> None:
     path = tmp_path / "jobs.csv"
     path.write_text('submit,duration\n0," 1,234"\n1,"1,234,567"\n')
-    told = "if its commas stand before decimals (take those between thousands out: "
+    told = "take the commas between thousands out: "
     hint = hint_of(path)
     assert hint.startswith(told)
-    subprocess.run(["bash", "-c", hint.removeprefix(told).partition("), read it")[0]], cwd=tmp_path, check=True)
+    subprocess.run(["bash", "-c", hint.removeprefix(told).partition("; or ")[0]], cwd=tmp_path, check=True)
     found = read_workload(tmp_path / "mended.csv")
     assert isinstance(found, Jobs)
     assert found.duration.tolist() == [1234, 1234567]

@@ -20,7 +20,11 @@ _OF_HOURS = re.compile(r"_?(hour_of_day|hour|stunde)_?")
 _OF_BEGINS = ("", "submit", "start", "begin", "arrival")
 _DAY = re.compile(r"\d{1,4}[-./]\d{1,2}[-./]\d{1,4}", re.ASCII)
 _CLOCK = re.compile(r"[012]?\d:[0-5]\d(:[0-5]\d(\.\d+)?)?( ?[AP]M)?", re.ASCII | re.IGNORECASE)
-_HOUR_NAME = re.compile(r"(?:h|hr|hour|stunde|std)?_?([012]?\d)(?:_?h)?(?:_([0-5]\d))?(?:_00)?(?:_uhr)?", re.ASCII)
+_HOUR_NAME = re.compile(
+    r"(?:h|hr|hour|stunde|std)?_?(?P<h>[012]?\d)(?:_?h)?(?:_(?P<m>[0-5]\d)(?:_00)?)?_?(?P<half>am|pm)?(?:_uhr)?",
+    re.ASCII,
+)
+_RANGE = re.compile(r"([012]?\d(?::[0-5]\d)?) ?[-–] ?[012]?\d(?::[0-5]\d)?", re.ASCII)
 _HOURS, _DAY_SECONDS = 24, 86_400
 _HOUR = re.compile(r"[012]?\d", re.ASCII)
 
@@ -52,8 +56,7 @@ def refuse_hours_across(source: TraceFile, names: Sequence[str], first: Sequence
     count = len(names) - 1
     if count < _HOURS or _DAY_SECONDS % count or len(first) != len(names) or not _DAY.fullmatch(first[0].strip()):
         return
-    clocks = [_HOUR_NAME.fullmatch(spelt(name)) for name in names[1:]]
-    minutes = [int(clock[1]) * 60 + int(clock[2] or 0) for clock in clocks if clock]
+    minutes = [at for at in map(_minutes, names[1:]) if at is not None]
     each = 24 * 60 / count
     if [at - (minutes or [0])[0] for at in minutes] != [round(place * each) for place in range(count)]:
         return
@@ -66,6 +69,16 @@ def refuse_hours_across(source: TraceFile, names: Sequence[str], first: Sequence
         f" {shown(names[-1])}), and no machine",
         hint=f"write a row for each time{': ' + command if command else ''}",
     )
+
+
+def _minutes(name: str) -> int | None:
+    """The minutes of a day that a column's name says (9, 09:00, h9, 9 AM, 09-10); None for another name."""
+    span = _RANGE.fullmatch(name.strip())
+    clock = _HOUR_NAME.fullmatch(spelt(span[1] if span else name))
+    if clock is None:
+        return None
+    hours = int(clock["h"]) % 12 + 12 * (clock["half"] == "pm") if clock["half"] else int(clock["h"])
+    return hours * 60 + int(clock["m"] or 0)
 
 
 def hours_written(source: TraceFile, names: Sequence[str], rows: Sequence[Sequence[str]], mark: str) -> str:

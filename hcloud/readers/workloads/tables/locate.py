@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from hcloud.errors import InputError, Problem, did_you_mean
 from hcloud.readers.workloads import limits
-from hcloud.readers.workloads.commands import advice, piped
+from hcloud.readers.workloads.commands import advice, led, piped
 from hcloud.readers.workloads.findings import Findings, shown
 from hcloud.readers.workloads.identity import Hashes, identity_hashes
 from hcloud.readers.workloads.meanings import as_option
@@ -105,7 +105,8 @@ def with_command(source: TraceFile, findings: Findings, dates: str = "") -> Inpu
     found = [one for one in _readable(source, findings, dates) if one]
     if found:
         keys = {key: value for one, _ in reversed(found) for key, value in one.items()}
-        error.hint = advice(source, keys, *(where for _, where in found if where))
+        first = _thousands_out(source) if _are_thousands(findings) else ""
+        error.hint = led(first, advice(source, keys, *(where for _, where in found if where)))
     elif any(_DAY_FIRST_OR_LAST.search(problem.value) for problem in findings.problems):
         error.hint = "write dates as 2026-10-31: of these some have the day and some the month first"
     elif short := next(filter(None, (_NO_YEAR.match(problem.value) for problem in findings.problems)), None):
@@ -125,10 +126,8 @@ def _readable(source: TraceFile, findings: Findings, dates: str) -> Iterator[_Re
     """What reads some of the problems, and what of the file that takes for granted."""
     allowed = {problem.allowed for problem in findings.problems}
     if any(DECIMAL in one for one in allowed):
-        thousands = all(_THOUSANDS.search(p.value) for p in findings.problems if DECIMAL in p.allowed)
-        mend = piped(source, _NO_THOUSANDS) if _QUOTED_THOUSANDS.search(source.head) else ""
-        out = f"take those between thousands out{f': {mend}' if mend else ''}"
-        yield {"decimal": ","}, f"its commas stand before decimals ({out})" if thousands else ""
+        out = "" if _thousands_out(source) else " (take those between thousands out)"
+        yield {"decimal": ","}, f"its commas stand before decimals{out}" if _are_thousands(findings) else ""
     yield _dates_of(findings, dates)
     if any(problem.allowed == TWO and _TWO.search(problem.value) for problem in findings.problems):
         yield {"duration_unit": "mm:ss"}, "durations are minutes and seconds (of hours and minutes say hh:mm)"
@@ -141,6 +140,18 @@ def _readable(source: TraceFile, findings: Findings, dates: str) -> Iterator[_Re
         yield {"open_ends": "run"}, "jobs without an end still run (if they never ran, say leave-out)"
     if any(NEVER_RAN in one for one in allowed):
         yield {"open_ends": "leave-out"}, "jobs without a duration never ran"
+
+
+def _are_thousands(findings: Findings) -> bool:
+    """Whether there are numbers with commas, of which each may stand between thousands."""
+    numbers = [p.value for p in findings.problems if DECIMAL in p.allowed]
+    return bool(numbers) and all(map(_THOUSANDS.search, numbers))
+
+
+def _thousands_out(source: TraceFile) -> str:
+    """What takes commas between thousands out of the quoted numbers of a table with commas."""
+    mend = piped(source, _NO_THOUSANDS) if _QUOTED_THOUSANDS.search(source.head) else ""
+    return f"take the commas between thousands out: {mend}" if mend else ""
 
 
 def _are_most(problems: Sequence[Problem]) -> bool:

@@ -53,6 +53,7 @@ _COUNTER = re.compile(
 _MACHINE = "(instance|replica|machine|node|host|server|vm|pod|task|executor|worker|container)"
 _COUNTED = re.compile(rf"(.*_)?{_MACHINE}(s|s?_count)")
 """The name of a column that counts machines."""
+_MHZ = re.compile(r"(_|^|usage)mhz(_|$)")
 _PCT = re.compile(r"pct", re.IGNORECASE)
 """In a name of Elastic's, a fraction; else percent."""
 
@@ -238,6 +239,12 @@ def _unknown_unit(source: TraceFile, found: Sequence[MeasuredSeries], options: W
         )
     if not said and _are_counts(found):
         return _of_machines(source, found, options)
+    if _MHZ.search(spelt(other.where)):
+        return InputError(
+            f"{source.name}: {shown(other.where)} is by its name in MHz, and not in vCPUs",
+            hint="divide the values by the MHz of one vCPU (2,500 where the CPU has 2.5 GHz), and say"
+            " series_value=cores with the mended file; or export the use in percent",
+        )
     most = max(float(series.values.max()) for series in found)
     likely = next(iter(said), likely_value(most, options))
     named = f"{other.where} ({other.name})" if other.name and other.name != other.where else shown(other.where)
