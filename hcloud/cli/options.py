@@ -33,7 +33,7 @@ def first_use_told(terminal: Terminal) -> Iterator[None]:
 
     def tell() -> None:
         compiled = sys.modules.get("hcloud.sim.machine_code.compiled")
-        if compiled is not None and compiled.is_being_compiled():
+        if getattr(compiled, "is_being_compiled", bool)():  # it may be there in part, while it is imported
             terminal.note(_COMPILED_ONCE)
 
     timer = Timer(_SOON, tell)

@@ -90,11 +90,14 @@ def _changes(here: LiveGround, plan: Path | None, *, resume: bool, at: datetime)
 
 def _selected(where: CloudFlags, plan: Path | None) -> CloudSelection:
     """The cloud that is named, refused where the plan was made for another one; else the one it was made for."""
+    from hcloud.planning.changes.slots import CloudRegion
     from hcloud.readers.configuration.config import load_config
     from hcloud.store.plan_file import load_changes
-    from hcloud.usecases.live.apply import selected_for
+    from hcloud.usecases.live.places import CloudSelection, selected_for
 
     if plan is None:
         return where.selection()
     loaded = load_config(where.file)
-    return selected_for(loaded, where.selection(), load_changes(plan, where.cloud or loaded.config.live.cloud))
+    scope = load_changes(plan, where.cloud or loaded.config.live.cloud).base.scope
+    cloud = selected_for(loaded, where.cloud, scope)
+    return CloudSelection(cloud, where.state, CloudRegion(scope.cloud, scope.region))

@@ -25,7 +25,7 @@ def destroy(
 
     State the number of machines: --ends 12.
     """
-    from hcloud.usecases.live.apply import end_all, ending
+    from hcloud.usecases.live.apply import check_ending, end_all, ending
     from hcloud.views.live.change import show_changes
 
     terminal = session(ctx).terminal
@@ -34,6 +34,7 @@ def destroy(
             found = ending(here, lambda step: terminal.note(step.text) if step.at_once else None)
         if dry_run:
             told_only(terminal, shown, found)
+            check_ending(here, found, ends)
             return
         show_changes(found, beside(terminal, quiet=shown.is_document))
         if found.to_do:

@@ -82,7 +82,7 @@ class OperatingDesk:
     scores: dict[int, float] = field(default_factory=dict)
     refused: dict[str, tuple[int, float]] = field(default_factory=dict)
     barred: float = -math.inf
-    wrong: set[str] = field(default_factory=set)
+    wrong: dict[str, str] = field(default_factory=dict)
     well: set[str] = field(default_factory=set)
     measured: dict[str, float] = field(default_factory=dict)
     notices: dict[int, Notice] = field(default_factory=dict)
@@ -304,20 +304,22 @@ class OperatingDesk:
 
     def bar(self, type_name: str, error: HcloudError, now: float) -> None:
         """Launch one machine once in a while, until somebody corrects what is wrong; others only of types that go."""
-        self.wrong.add(type_name)
         self.well.discard(type_name)
         self.barred = self.not_before("", now)
         hint = f"; {error.hint}" if error.hint else ""
-        self.troubles["launch"] = f"{error}{hint}; {CORRECT}, at least every {self.terms.rhythm.longest_backoff:.0f} s"
+        every = self.terms.rhythm.longest_backoff
+        self.wrong[type_name] = f"{error}{hint}; {CORRECT}, at least every {every:.0f} s"
+        self.troubles["launch"] = self.wrong[type_name]
 
     def unbar(self, type_name: str) -> None:
         """A cloud answered otherwise: what was wrong is not wrong for all, and not for this type."""
-        self.wrong.discard(type_name)
         self.well.add(type_name)
-        self.troubles.pop("launch", None)
-        if not self.wrong:
+        if self.wrong.pop(type_name, None) is not None:
             self.barred = -math.inf
             self.refused.pop("", None)
+            del self.troubles["launch"]
+            if self.wrong:
+                self.troubles["launch"] = next(iter(self.wrong.values()))
 
     def may_be_wrong(self, type_name: str) -> bool:
         """Whether launches of a type are likely to be refused for what no retry mends."""

@@ -68,12 +68,9 @@ _REASONS: Mapping[type[CloudError], Sequence[str]] = {
         "required",
         "parseError",
         "INVALID_FIELD_VALUE",
-        "INVALID_PARAMETER",
-        "INVALID_RESERVATION",
         "INVALID_USAGE",
         "CONDITION_NOT_MET",
         "UNSUPPORTED_OPERATION",
-        "VM_EXTERNAL_IP_ACCESS_POLICY_CONSTRAINT",
         *EXISTS,
     ),
 }

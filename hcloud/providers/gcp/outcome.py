@@ -37,7 +37,8 @@ def judge(order: Launch, ended: OperationEnd | None, found: Sequence[Machine], c
     unknown    some             that is what there is
     unknown    none             not known: they may not be shown yet
     failed     some             that is what there is
-    failed     none             why it failed; where the names were taken, not known
+    failed     none             why it failed; where the names were taken, not known; where no reason is known,
+                                and Google says that none was made, no capacity
     succeeded  as many as made  that is what there is; none made is no capacity
     succeeded  fewer than made  all were made: they are known by their names; else not known
     ========== ================ ======================================================================
@@ -53,6 +54,8 @@ def judge(order: Launch, ended: OperationEnd | None, found: Sequence[Machine], c
         if shown:
             return LaunchOutcome(shown, missing, ended.why)
         error = operation_error(ended.errors, call)
+        if isinstance(error, UnknownOutcomeError) and ended.made == 0:
+            raise NoCapacityError(ended.why, error.call)
         raise beyond_quota(order, error) if isinstance(error, QuotaError) else error
     if ended.made == 0 and not shown:
         raise NoCapacityError(ended.why, call)

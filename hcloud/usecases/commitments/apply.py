@@ -4,7 +4,7 @@ back."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from hcloud.readers.exit_terms import exit_terms
 from hcloud.store.files.lock import drawn
 from hcloud.store.purchase_file import load_purchase_plan
 from hcloud.usecases.commitments.ground import CommitGround, CommitSelection, at_scope, gates_of, ledger_of, opened
+from hcloud.usecases.live.places import is_fake, selected_for
 
 
 def apply_purchases(loaded: Loaded, file: Path, where: CommitSelection, approve: Approve, at: datetime) -> Applied:
@@ -28,15 +29,17 @@ def apply_purchases(loaded: Loaded, file: Path, where: CommitSelection, approve:
     gates = gates_of(loaded)
     check_open(gates)
     plan = load_purchase_plan(file)
-    there, place = _place(loaded, plan.scope, where)
-    with opened(there, where, place, at) as ground:
+    with opened(*_planned_for(loaded, plan.scope, where), at) as ground:
         return Applied(plan, execute(plan, gates, approve, ground.live))
 
 
-def _place(loaded: Loaded, scope: Scope, where: CommitSelection) -> tuple[Loaded, CloudRegion | None]:
-    """Where something was planned; a rehearsal has accounts of its own."""
+def _planned_for(
+    loaded: Loaded, scope: Scope, where: CommitSelection
+) -> tuple[Loaded, CommitSelection, CloudRegion | None]:
+    """Where something was planned; a rehearsal has accounts of its own. UsageError where another cloud is named."""
+    cloud = selected_for(loaded, where.cloud, scope)
     there, place = at_scope(loaded, scope)
-    return (loaded, place) if (where.cloud_in(loaded) or "").startswith("fake") else (there, place)
+    return loaded if is_fake(cloud) else there, replace(where, cloud=cloud), place
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +61,8 @@ def resolve(loaded: Loaded, where: CommitSelection, word: Word | None, at: datet
         raise UsageError(f"{word.key}: is not the key of a purchase of which the outcome is unknown")
     if not pending:
         return ()
-    there, place = _place(loaded, (chosen or pending[0]).intent.scope, where)
-    with opened(there, where, place, at) as ground, ground.ledger.held("commit resolve"):
+    planned_for = _planned_for(loaded, (chosen or pending[0]).intent.scope, where)
+    with opened(*planned_for, at) as ground, ground.ledger.held("commit resolve"):
         if word is None or chosen is None:
             settle(ground.live)
         else:

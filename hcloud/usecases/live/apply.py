@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from decimal import Decimal
 
-from hcloud.errors import StaleError, UsageError
+from hcloud.errors import StaleError
 from hcloud.live.applying.apply import apply, destroy, ends_of_all
 from hcloud.live.applying.guards import check_base, check_guards, check_known, check_true
 from hcloud.live.applying.outcome import ApplyOutcome
@@ -15,14 +15,10 @@ from hcloud.live.site import Progress
 from hcloud.model.catalog import PurchaseOption
 from hcloud.model.holdings.change import ChangeSet
 from hcloud.planning.changes.digest import wanted_digest
-from hcloud.planning.changes.slots import CloudRegion
 from hcloud.planning.purchases.gates import LEAST_MOVE
-from hcloud.readers.configuration.config import Loaded
 from hcloud.units import plain
-from hcloud.usecases.live.connect import FAKE, IN_MEMORY
 from hcloud.usecases.live.ground import LiveGround
 from hcloud.usecases.live.named_fleet import fleet_differences
-from hcloud.usecases.live.places import CloudSelection, is_fake, place_of
 from hcloud.usecases.prices.age import prices_of_launches
 
 BEFORE = ("nothing was applied", "plan again, or undo the change in hcloud.yaml or HYC_LIVE__...")
@@ -33,20 +29,6 @@ MEANWHILE = (
 )
 MOST_SPOT_RISE = Decimal("0.25")  # ours: from plan to apply
 AT_TODAYS = "plan again, or 'hcloud apply' without the plan: both show what it costs at today's prices"
-
-
-def selected_for(loaded: Loaded, where: CloudSelection, planned: ChangeSet) -> CloudSelection:
-    """The cloud to open for a plan: the one that is named, else the one that the plan was made for. UsageError, before
-    it is opened, where these are two."""
-    scope, fake = planned.base.scope, planned.base.scope.endpoint == IN_MEMORY
-    made_for = f"{FAKE}:{scope.cloud}" if fake else scope.cloud
-    selection, known = where.cloud or loaded.config.live.cloud or made_for, CloudRegion(scope.cloud, scope.region)
-    if (scope.cloud, fake) == (place_of(loaded, selection, lambda: known).provider, is_fake(selection)):
-        return replace(where, cloud=selection, known=known)
-    raise UsageError(
-        f"the plan was made for --cloud {made_for} ({scope.region}), not for {selection}: nothing was applied",
-        hint=f"apply it with --cloud {made_for}, or plan again with --cloud {selection}",
-    )
 
 
 def check_applicable(ground: LiveGround, planned: ChangeSet) -> None:
@@ -141,6 +123,13 @@ def check_as_begun(ground: LiveGround, found: ChangeSet, ends: int | None) -> No
     check_allowed(ground, found, ends)
     check_base(found, observe(ground.site(lineage=found.base.lineage)), ground.approval(ends), ground.terms())
     check_known(found)
+
+
+def check_ending(ground: LiveGround, found: ChangeSet, ends: int | None) -> None:
+    """Refuse what :func:`end_all` refuses before its first request; without the number it is not known yet."""
+    check_known(found)
+    if ends is not None:
+        check_guards(found, ground.approval(ends))
 
 
 def carry_out(

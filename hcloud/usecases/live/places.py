@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hcloud.errors import InputError, UsageError, did_you_mean
+from hcloud.errors import HcloudError, UsageError, did_you_mean
 from hcloud.model.catalog import Provider
 from hcloud.model.clouds.known import CLOUDS
+from hcloud.model.holdings.live import Scope
 from hcloud.model.json_text import parsed
 from hcloud.planning.changes.slots import CloudRegion
-from hcloud.readers.configuration.config import Loaded, MarketSection
-from hcloud.usecases.live.connect import FAKE, LOCAL
+from hcloud.readers.configuration.config import Loaded
+from hcloud.usecases.live.connect import FAKE, IN_MEMORY, LOCAL
 
 if TYPE_CHECKING:
     from hcloud.control.ports import StateStore
@@ -54,15 +55,28 @@ def place_of(loaded: Loaded, selection: str, known: Callable[[], CloudRegion | N
     provider = Provider(wanted) if wanted else loaded.config.markets[0].provider
     if said is not None:
         return CloudRegion(provider, said)
-    market = next((m for m in loaded.config.markets if m.provider == provider), MarketSection(provider=provider))
-    if there is not None and there.provider == provider and there.region in (market.regions or (there.region,)):
+    markets = [m.regions for m in loaded.config.markets if m.provider == provider] or [()]
+    if there is not None and there.provider == provider and any(not m or there.region in m for m in markets):
         return CloudRegion(provider, there.region)
-    return CloudRegion(provider, (market.regions or (CLOUDS[provider].home_region,))[0])
+    return CloudRegion(provider, (markets[0] or (CLOUDS[provider].home_region,))[0])
+
+
+def selected_for(loaded: Loaded, named: str | None, scope: Scope) -> str:
+    """The cloud to open for a plan: the one that is named, else the one that the plan was made for, a rehearsal if it
+    was one. UsageError, before it is opened, where these are two."""
+    made_for = f"{FAKE}:{scope.cloud}" if scope.endpoint == IN_MEMORY else scope.cloud
+    selection, known = named or loaded.config.live.cloud or made_for, CloudRegion(scope.cloud, scope.region)
+    if (scope.cloud, is_fake(made_for)) == (place_of(loaded, selection, lambda: known).provider, is_fake(selection)):
+        return selection
+    raise UsageError(
+        f"the plan was made for --cloud {made_for} ({scope.region}), not for {selection}: nothing was applied",
+        hint=f"apply it with --cloud {made_for}, or plan again with --cloud {selection}",
+    )
 
 
 def remembered(store: StateStore, selection: str, beside: Path) -> CloudRegion | None:
     """Where a state belongs; where there is none (any more), and a fake is asked for, the last rehearsal beside it."""
-    with suppress(InputError):  # of a damaged state others tell
+    with suppress(HcloudError):  # of a state that is damaged or cannot be reached others tell
         if (state := store.load()) is not None and state.scope is not None:
             return CloudRegion(state.scope.cloud, state.scope.region)
     return _rehearsed(beside) if is_fake(selection) else None

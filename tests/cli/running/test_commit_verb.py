@@ -80,6 +80,15 @@ def approval(path: Path) -> list[str]:
     return ["--approve-commit", made.digest, "--amount", f"{made.amount:.2f}"]
 
 
+def test_a_rehearsed_purchase_is_rehearsed_where_no_cloud_is_named(plan: Path, home: Path, said: Said) -> None:
+    """The real cloud was opened for it, at an address that is none: what the error named was in no file."""
+    path = bought(plan, home)
+    assert run(["commit", "apply", str(path), "--cloud", "aws", *approval(path)]) == 64
+    assert "the plan was made for --cloud fake:aws (us-east-1), not for aws: nothing was applied" in said()[1]
+    assert run(["commit", "apply", str(path), *approval(path)]) == 4
+    assert "this purchase plan was made at 2026-11-20" in said()[1], "and what that fake says of its time"
+
+
 def test_recommend_says_what_why_and_how_to_get_out_again(plan: Path, home: Path, said: Said) -> None:
     assert run(["commit", "recommend", str(plan), *NOW]) == 0
     out, err = said()

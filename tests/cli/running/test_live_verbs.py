@@ -21,6 +21,7 @@ from hcloud.cli.main import run
 from hcloud.control.ports import silent
 from hcloud.fake.in_memory.file import go_on_from, keep
 from hcloud.fake.in_memory.memory import MemoryCloud
+from hcloud.planning.changes.slots import CloudRegion
 from hcloud.readers.configuration.config import load_config
 from hcloud.store.files.crash import KILLED_EXIT
 from hcloud.store.states.codec import checksum
@@ -465,6 +466,7 @@ def test_a_dry_run_says_what_would_be_done_and_refused_and_does_nothing(capsys: 
     assert run(["apply", "-y"]) == 0
     assert run(["apply", "plan.json", "--dry-run"]) == 4
     assert run(["destroy", "--dry-run"]) == 0
+    assert run(["destroy", "--dry-run", "--ends", "5"]) == 3, "as destroy would"
     configured([FLEET[0]])
     assert run(["apply", "--dry-run", "-y"]) == 3, "as apply would: too many end without their number"
     capsys.readouterr()
@@ -766,6 +768,13 @@ def test_a_fake_is_the_cloud_of_the_plan_then_of_the_state(
     assert run(["gc"]) == 0
     assert run(["destroy", "-y", "--ends", "1"]) == 0
     assert "1 terminated" in said(capsys)[0]
+
+
+def test_a_region_of_any_market_of_the_cloud_is_gone_back_to() -> None:
+    """Only the first market's were: a plan for the second one's was refused."""
+    configured(FLEET, markets=[{"provider": "aws", "regions": [r]} for r in ("us-east-1", "eu-west-1")])
+    assert usual_place(load_config(), "aws", lambda: CloudRegion("aws", "eu-west-1")).region == "eu-west-1"
+    assert usual_place(load_config(), "aws", lambda: CloudRegion("aws", "us-west-2")).region == "us-east-1"
 
 
 @pytest.mark.parametrize("other", ["local", "fake:gcp", "aws", "azure"])

@@ -209,6 +209,8 @@ def test_E4_as_many_as_were_made_is_what_there_is() -> None:
         (OperationEnd(wanted=3, made=0), NoCapacityError),
         (OperationEnd(errors=(("QUOTA_EXCEEDED", "Quota 'CPUS' exceeded. Limit: 24.0."),)), QuotaError),
         (OperationEnd(errors=(("SOMETHING_NEW", ""),)), UnknownOutcomeError),
+        (OperationEnd(errors=(("INTERNAL_ERROR", ""),), wanted=3, made=0), NoCapacityError),  # it was asked for ever
+        (OperationEnd(errors=(("INTERNAL_ERROR", ""),), wanted=3, made=2), UnknownOutcomeError),
     ],
 )
 def test_E5_none_is_never_a_success(ended: OperationEnd, error: type[CloudError]) -> None:

@@ -362,6 +362,21 @@ def test_a_type_that_is_refused_alone_holds_up_no_other_and_counts_once_for_all_
     assert world.now - begins < 60
 
 
+def test_a_type_that_goes_takes_back_no_word_about_another_one(tmp_path: Path) -> None:
+    """It said nothing of the type that was wrong still, and waited for that as long as before the mend."""
+    desk, call = World.of(tmp_path / "j", [job("j")], "OdM", 0).start().desk, Call("aws", "here", "RunInstances")
+    for n, name in enumerate(("small", "large", "small")):
+        desk.bar(name, RefusedError(f"{name} takes no such disk", call), 1000.0 * n)
+    desk.unbar("other")
+    assert "small takes no such disk" in desk.troubles["launch"]
+    assert desk.barred > 2000.0
+    desk.unbar("small")
+    assert "large takes no such disk" in desk.troubles["launch"]
+    assert desk.barred < 0
+    desk.unbar("large")
+    assert "launch" not in desk.troubles
+
+
 def test_the_loop_goes_on_while_the_cloud_takes_its_time_to_say_where_a_type_is_sold(tmp_path: Path) -> None:
     """It is asked beside the loop, once for all machines of a type."""
     world = World.of(tmp_path / "j", [job(f"j{n}", seconds=5.0) for n in range(3)], "OdF", 0)
