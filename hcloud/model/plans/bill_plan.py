@@ -10,6 +10,7 @@ from decimal import Decimal
 from hcloud.model.catalog import Payment, Provider, PurchaseOption
 from hcloud.model.plans.held import begun_later, held_now, most_held
 from hcloud.model.plans.plan import OWNED, MixLine, Plan
+from hcloud.units import format_money
 
 _VCPUS = Decimal("0.0001")
 
@@ -205,3 +206,11 @@ class BillPlan:
             for key, lines in found.items()
         ]
         return tuple(sorted(made, key=lambda p: (-p.hourly, p.option, p.term_years)))
+
+
+def told_of_daily_rows(more_at_worst: Decimal) -> str:
+    """What a plan of a daily bill may cost more, in dollars a month, as the bill does not say which hours were used."""
+    return (
+        "the bill has daily rows, spread evenly over their hours: had each day's use fallen into one hour, the plan "
+        f"would cost up to {format_money(more_at_worst)}/month more"
+    )

@@ -391,8 +391,14 @@ class Plan:
 
     @property
     def told_alternatives(self) -> tuple[Alternative, ...]:
-        """The alternatives, that without a purchase named by what is owned beside it."""
-        return tuple(replace(a, name=self.unbought) if a.name == self.now.name else a for a in self.alternatives)
+        """The alternatives, that without a purchase named and described by what is owned beside it."""
+        if self.unbought == self.now.name:
+            return self.alternatives
+        what = "use what is owned, and rent the rest when it is needed"
+        return tuple(
+            replace(a, name=self.unbought, description=what) if a.name == self.now.name else a
+            for a in self.alternatives
+        )
 
     @property
     def purchases(self) -> tuple[MixLine, ...]:

@@ -67,9 +67,10 @@ def left_to_others(plan: Plan, place: CloudRegion) -> Iterator[str]:
             yield f"apply keeps all {counted(started, 'machine')} of the plan running"
     else:
         first, most = (sum(_peaks(line)[at] - _always(line) for line in rented) for at in (0, 1))
-        soon = f"{first:,} more in its first {counted(plan.first_weeks, 'week')} and up to " if most > first else ""
+        at_first = f"up to {first:,} more" if first else "none"
+        soon = f"{at_first} in its first {counted(plan.first_weeks, 'week')} and " if most > first else ""
         yield (
-            f"apply keeps {counted(started, 'machine')} running; the plan rents up to {soon}{most:,} more"
+            f"apply keeps {counted(started, 'machine')} running; the plan rents {soon}up to {most:,} more"
             f"{' later' if soon else ''} as demand comes: 'hcloud decide' or your own scheduler starts and ends those"
         )
     if later := begun_later(here):

@@ -247,4 +247,5 @@ def _of_commitments(decision: FleetDecision) -> Iterator[Flip]:
 
     if pays(1.0):
         at = rate(Decimal(repr(_turn(pays, 0.0, 1.0))))
-        yield Flip(Lever.DEMAND, Decimal(1), at, "all on demand would have been cheaper")
+        unbought = "buying nothing more" if decision.owned else "all on demand"
+        yield Flip(Lever.DEMAND, Decimal(1), at, f"{unbought} would have been cheaper")

@@ -15,6 +15,7 @@ from hcloud.model.plans.plan import Plan
 from hcloud.planning.changes.slots import left_out, left_to_others
 from hcloud.usecases.deciding.idle_plan import FindIdle
 from hcloud.usecases.deciding.make import make_plan
+from hcloud.usecases.live.connect import FAKE
 from hcloud.usecases.live.ground import LiveGround, local_types
 from hcloud.usecases.live.held import bought_since, with_held
 from hcloud.usecases.progress import Progress, unheard
@@ -64,10 +65,14 @@ def check_startable(plan: Plan, ground: LiveGround) -> None:
             hint="name such machines in section fleet of hcloud.yaml, or rehearse the plan with --cloud fake",
         )
     places = ", ".join(sorted({f"{line.provider} {line.region}" for line in plan.mix}))
+    provider = plan.mix[0].provider
+    where = f"{FAKE}:{provider}" if ground.selection.startswith(FAKE) else provider
+    other = f"--cloud {where} acts in {provider}; " if provider != ground.place.provider else ""
     raise UsageError(
         f"the plan is for {places} ({types}); --cloud {ground.selection} acts in {ground.place.provider}"
         f" {ground.place.region}",
-        hint=f"hcloud plan --provider {ground.place.provider} --region {ground.place.region} plans for it"
+        hint=f"{other}hcloud plan --provider {ground.place.provider} --region {ground.place.region} plans for"
+        f" {ground.place.provider}"
         + ("" if ground.store.load() is None else "; where the state is of another cloud, --state names a new one"),
     )
 

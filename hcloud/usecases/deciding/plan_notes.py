@@ -310,8 +310,8 @@ def _cut(seen: PlanNoteInputs) -> Iterator[str]:
     if usable - forecast.pattern > usable * CUT_SHARE:
         cut, whole = (format_span(n * step) for n in (usable - forecast.pattern, forecast.pattern))
         yield (
-            f"only whole days or weeks repeat, a year or the horizon at most: the forecast is of the window's last"
-            f" {whole}, not of its first {cut}"
+            "the forecast repeats whole days or weeks, a year or the horizon at most: it uses the window's last"
+            f" {whole} and leaves out its first {cut}"
         )
 
 

@@ -8,7 +8,7 @@ from datetime import date
 from decimal import Decimal
 
 from hcloud.model.bill import rows_in_words
-from hcloud.model.plans.bill_plan import BillPlan, KindPlan
+from hcloud.model.plans.bill_plan import BillPlan, KindPlan, told_of_daily_rows
 from hcloud.model.plans.held import said_days
 from hcloud.units import cents, counted, format_figure, format_hourly, format_money, format_span, plain
 from hcloud.views.charts import figure
@@ -165,10 +165,7 @@ def _notes(made: BillPlan) -> Iterator[str]:
         yield f"not planned, {format_money(rest)}/month: {counted(len(left) - SHOWN_REASONS, 'more kind')}"
     worst = sum((kind.more_at_worst or Decimal(0) for kind in made.kinds), Decimal(0))
     if made.daily and made.planned and made.longest_days == 1:  # of longer ones that is not known, as a warning says
-        yield (
-            "the bill has daily rows, spread evenly over their hours: had each day's use fallen into one "
-            f"hour, the plan would cost up to {format_money(worst)}/month more"
-        )
+        yield told_of_daily_rows(worst)
 
 
 def _of_one_kind(made: BillPlan) -> Iterator[str]:

@@ -289,7 +289,7 @@ def _other_plan(plan: Plan, other: Alternative) -> tuple[str, tuple[ExplanationL
         answer = f"{other.name}: {format_money(-versus)} less over {horizon(plan)}, which whole instances cannot reach"
     elif not versus:
         answer = f"{other.name} costs the same: it is this plan"
-    on_demand = other.name == plan.now.name
+    on_demand = other.name == plan.unbought
     flips = (
         [said_of_flip(f) for f in plan.flips] if on_demand else [said_of_flip(f) for s in plan.sizing for f in s.flips]
     )

@@ -16,6 +16,7 @@ from purchasing import Shop, wanted
 
 from hcloud.cli.main import run
 from hcloud.model.plans.operation import Operation
+from hcloud.model.plans.plan import Lever
 from hcloud.planning.explanations.asked import find
 from hcloud.planning.strategies.choice import OperatingTarget, choose
 from hcloud.planning.strategies.choice_reasons import why
@@ -123,6 +124,14 @@ def test_totals_of_what_was_refused_include_what_is_owned_as_the_plans_own_does(
     plan = load_plan(out)
     assert plan.refusals[0].margin is not None
     assert {r.total - r.margin for r in plan.refusals if r.total and r.margin is not None} == {plan.after.total}
+    (unbought,) = (a for a in plan.told_alternatives if a.name == "buying nothing more")
+    assert "what is owned" in unbought.description
+    (turn,) = (f.then for f in plan.flips if f.lever is Lever.DEMAND)
+    assert turn == "buying nothing more would have been cheaper"  # what the plan is compared with
+    unless = [
+        x.text for x in explain_why_not(plan, find(plan, "all on demand", best_of), "").lines if x.about == "unless"
+    ]
+    assert any(turn in text for text in unless)
 
 
 def test_why_not_an_offer_says_which_use_it_needs(plan_file: Path, say: Say) -> None:

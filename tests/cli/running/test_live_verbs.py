@@ -801,7 +801,9 @@ def test_a_plan_that_the_cloud_cannot_run_is_refused(cloud: str, why: str, capsy
     configured([])
     words = ["plan", "scenario:static", "--provider", "aws", "--family", "m6i", "--vcpus", "16", "--cloud", cloud]
     assert run(words) == 64
-    assert why in said(capsys)[1]
+    err = said(capsys)[1]
+    assert why in err
+    assert ("--cloud fake:aws acts in aws" in err) is (cloud != "local")
 
 
 def test_a_plan_says_how_many_machines_apply_keeps_and_who_starts_the_rest(

@@ -912,6 +912,18 @@ def test_a_held_savings_plan_of_azure_covers_as_much_of_linux_as_of_windows() ->
     assert float(vcpus) == pytest.approx(16, abs=0.01)
 
 
+def test_the_plan_of_one_kind_of_a_daily_bill_says_what_its_hours_may_cost_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It is the plan that is bought from, and only the whole bill's said so."""
+    workload = load_config(None).config.workload.model_copy(update={"options": {"kind": "aws/us-east-1/m5"}})
+    loaded = load_config(None).changed(workload=workload)
+    unsure = bill(used("m5.large", 50 * FLAT, whole_days=20 * FLAT), daily=True)
+    monkeypatch.setattr(bill_plan, "bill_by_kinds", lambda loaded, _: by_kinds(unsure, loaded))
+    (told,) = (said for said in plan_kind(loaded, NOW).plan.warnings if "daily rows" in said)
+    assert any(told in text for text in said_of(planned(unsure)))
+
+
 def test_what_is_owned_of_a_kind_with_a_licence_is_counted_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """Once the reservation of a bill of Windows alone was bought, the plan of its kind showed less than half of what
     it costs: all but the licences."""

@@ -90,6 +90,11 @@ def test_the_first_weeks_are_those_that_the_plan_counted() -> None:
     assert "9 more in its first 1 week and up to 140 more later" in said
 
 
+def test_where_nothing_more_is_rented_in_the_first_weeks_that_is_said() -> None:
+    (said,) = left_to_others(plan_of(line(PurchaseOption.ON_DEMAND, "1", peak=3, first_least=0, first_peak=0)), HERE)
+    assert "the plan rents none in its first 4 weeks and up to 3 more later as demand comes" in said
+
+
 def test_what_is_bought_within_the_first_day_stands_and_renewals_are_told_by_their_days() -> None:
     soon = line(PurchaseOption.RESERVED, "2", starts_hour=5)
     renewals = [line(PurchaseOption.RESERVED, "2", starts_hour=5 + 8760 * year) for year in (1, 2)]

@@ -15,7 +15,7 @@ from hcloud.catalog.cover.steps import bought_key
 from hcloud.errors import EvidenceError, UsageError
 from hcloud.model.bill import Bill, LineKind
 from hcloud.model.catalog import OfferKey, PurchaseOption
-from hcloud.model.plans.bill_plan import BillPlan, KindPlan
+from hcloud.model.plans.bill_plan import BillPlan, KindPlan, told_of_daily_rows
 from hcloud.planning.billed.beside import beside_kind
 from hcloud.planning.billed.cautions import by_hand, idle_parts, of_prices, old, told_apart, uncommitted
 from hcloud.planning.billed.kinds import KindUse, MachineKind
@@ -142,11 +142,14 @@ def plan_kind(
         all_held = (*beside_it.held, *owned)
         beside_it = Beside(all_held, compared=compared_for(*question_of(basis, use), now, all_held), holdings=left)
     made = plan_for(*question_of(basis, use), now, beside=beside_it)
+    since_hour = basis.found.since(use)
+    worst = more_at_worst(basis.bill, use, made.plan, since_hour, basis.book)
     said = (
-        *_said(basis, use, basis.found.since(use)),
+        *_said(basis, use, since_hour),
         *_told_of_held(basis),
         *_told_together(use, joint, held, is_bought=bool(several)),
         *told_of_licences(made.plan, use.kind),
+        *([told_of_daily_rows(worst)] if worst else []),
     )
     bought = {kind: held.get(kind, of.optimum.fleet.holdings) for kind, of in compared.items()}
     beside = tuple(beside_kind(use.kind, basis.held, bought, basis.found.end, now))
@@ -164,8 +167,8 @@ def _told_together(
         with_it = ", with what was bought since the bill," if is_bought else ""
         saves = f"the purchase{with_it} saves {format_money(dollars.saved)}/month of all kinds"
         yield (
-            "what is bought is chosen for all kinds together, as commitments cover several of them: this kind costs "
-            f"{format_money(dollars.now)}/month as the cloud applies these, and "
+            "what is bought is chosen for all kinds together, as commitments cover several of them: as the cloud "
+            f"applies these, this kind costs {format_money(dollars.now)}/month without a purchase, and "
             f"{saves if held[use.kind] else 'nothing is bought for it'}; other figures of this plan divide them in "
             "proportion to what runs"
         )
