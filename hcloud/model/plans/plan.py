@@ -392,13 +392,9 @@ class Plan:
     @property
     def told_alternatives(self) -> tuple[Alternative, ...]:
         """The alternatives, that without a purchase named and described by what is owned beside it."""
-        if self.unbought == self.now.name:
-            return self.alternatives
-        what = "use what is owned, and rent the rest when it is needed"
-        return tuple(
-            replace(a, name=self.unbought, description=what) if a.name == self.now.name else a
-            for a in self.alternatives
-        )
+        name, what = self.unbought, "use what is owned, and rent the rest when it is needed"
+        told = replace(self.now, name=name, description=what) if name != self.now.name else self.now
+        return tuple(told if a.name == self.now.name else a for a in self.alternatives)
 
     @property
     def purchases(self) -> tuple[MixLine, ...]:

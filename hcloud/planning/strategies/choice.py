@@ -205,6 +205,13 @@ def is_kept(points: Sequence[OperatingPoint], target: OperatingTarget) -> bool:
     return any(meets(p, target) for p in affordable or [choose(points, target)])
 
 
+def may_keep(points: Sequence[OperatingPoint], target: OperatingTarget) -> bool:
+    """Whether the best that is affordable meets the target, or may meet it by what its seeds leave open."""
+    best = model_of([p for p in points if is_affordable(p, target)] or points, target)
+    may_meet = bool(best.kept_by_seed) and _over(best, target).high >= 0
+    return meets(best, target) or (may_meet and not begins_late(best, target))
+
+
 def in_doubt(points: Sequence[OperatingPoint], target: OperatingTarget) -> tuple[OperatingPoint, ...]:
     """The points that more seeds could still bring in or throw out, with those that they are held to; none where the
     choice is settled."""

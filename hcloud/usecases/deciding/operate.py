@@ -16,7 +16,15 @@ from hcloud.planning.decide import FleetDecision
 from hcloud.planning.forecasting.dividing import settled
 from hcloud.planning.forecasting.forecast import of_its_last_year
 from hcloud.planning.forecasting.window import window_of
-from hcloud.planning.strategies.choice import OperatingTarget, choose, in_doubt, is_affordable, is_kept, with_front
+from hcloud.planning.strategies.choice import (
+    OperatingTarget,
+    choose,
+    in_doubt,
+    is_affordable,
+    is_kept,
+    may_keep,
+    with_front,
+)
 from hcloud.planning.strategies.choice_reasons import how_sure, judged, why
 from hcloud.planning.strategies.operation import (
     BASELINE,
@@ -37,7 +45,7 @@ from hcloud.policy.retention import keep_seconds
 from hcloud.policy.rule import Rule
 from hcloud.policy.sizes.sizing import SteadyMinimum
 from hcloud.readers.clouds import load_cloud
-from hcloud.readers.configuration.config import Config, OperationSection
+from hcloud.readers.configuration.config import Config
 from hcloud.readers.strategies import STRATEGIES, load_strategy
 from hcloud.sim.outcomes.comparison import dollars_per_hour, kept_qos
 from hcloud.sim.outcomes.interval import Interval
@@ -58,17 +66,22 @@ from hcloud.usecases.studies.simulation import (
 )
 
 AUTO = "auto"
+STRICTER = 0.2
+"""Ours: the part of ``operation.alike`` that seeds may leave open: of points that few seeds were run with the one that
+was lucky looks best, and what it saves is then told too high (decision 173)."""
 ADDING = 0.7  # ours: the part of the progress bar that is over when seeds begin to be added
 
 
 @dataclass(frozen=True, slots=True)
 class OperationBasis:
-    """What a plan was decided from and what came out."""
+    """What a plan was decided from and what came out, and whether larger servers are tried where these miss the
+    target: no seeds are then added to tell which of them misses it least."""
 
     config: Config
     workload: Workload
     book: PriceBook
     decision: FleetDecision
+    has_larger: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +114,7 @@ def operate(ground: OperationBasis, advance: Progress) -> Operation:
     runs = _Runs(study, _held(decision, study), {})
     target = study.target
     candidates = _candidates(study, strategies, decision, runs.held)
-    _predict(runs, candidates, wish, target, advance)
+    _predict(runs, candidates, ground, target, advance)
     points = with_front(runs.points())
     chosen = choose(points, target)
     count = runs.count
@@ -134,12 +147,13 @@ def operate(ground: OperationBasis, advance: Progress) -> Operation:
 
 
 def _predict(
-    runs: _Runs, candidates: list[StrategyCandidate], wish: OperationSection, target: OperatingTarget, advance: Progress
+    runs: _Runs, candidates: list[StrategyCandidate], ground: OperationBasis, target: OperatingTarget, advance: Progress
 ) -> None:
     """Every candidate at the first seed, there also with larger reserves where the largest misses the target or costs
     least, then with the reserves beside the best ones at all of ``wish.seeds``. Then, as long as ``wish.runs`` lasts,
     larger ones alike and those nearer and nearer to the choice, and where there is none of these the points that it is
     open between at one more seed, those with the fewest first: one may take the target from what kept it by chance."""
+    wish = ground.config.operation
     first, last = runs.study.seed, runs.study.seed + wish.seeds
     strategies = {c.strategy.name: c.strategy for c in candidates}
 
@@ -161,7 +175,10 @@ def _predict(
             runs.add(more, range(first, last), unheard)
             by_name |= {(c.strategy.name, c.reserve): c for c in more}
         else:
-            unsure = in_doubt(runs.points(), target)
+            points = runs.points()
+            if ground.has_larger and not may_keep(points, target):
+                break
+            unsure = in_doubt(points, replace(target, alike=target.alike * STRICTER))
             fewest = min((len(p.kept_by_seed) for p in unsure), default=0)
             doubtful = [by_name[p.strategy, p.reserve] for p in unsure if len(p.kept_by_seed) == fewest]
             if not doubtful or runs.count + len(doubtful) > wish.runs:

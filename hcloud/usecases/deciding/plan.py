@@ -218,13 +218,15 @@ def _with_idle_hours(plan: Plan, workload: Workload, demand: Demand, use: IdleUs
 Asked = tuple[PriceBook, Demand, PlanSettings, tuple[Owned, ...], Given]
 
 
-def _operated(config: Config, workload: Workload, asked: Asked, progress: Progress) -> tuple[FleetDecision, Operation]:
+def _operated(
+    config: Config, workload: Workload, asked: Asked, progress: Progress, has_larger: bool = False
+) -> tuple[FleetDecision, Operation]:
     """What strategies make of a decision, simulated on the workload."""
     from hcloud.usecases.deciding.operate import OperationBasis, operate
 
     book = asked[0]
     decision = decide(*asked)
-    operation = operate(OperationBasis(config, workload, book, decision), progress)
+    operation = operate(OperationBasis(config, workload, book, decision, has_larger), progress)
     return _as_operated(decision, operation, asked), operation
 
 
@@ -236,16 +238,17 @@ def _on_enough(
     tried: list[tuple[PlanSettings, FleetDecision, Operation]] = []
     for at, asked in enumerate(sizes):
         part = part_of(progress, at / len(sizes), (at + 1) / len(sizes))
-        tried.append((asked[2], *_operated(config, workload, asked, part)))
+        tried.append((asked[2], *_operated(config, workload, asked, part, at + 1 < len(sizes))))
         operation = tried[-1][2]
         if not operation.is_missed and not _costs_much(operation):
             break
-    first = tried[0][2]
     keeping = [one for one in tried if not one[2].is_missed]
+    if not keeping and len(tried) > 1:
+        return tried[0][0], *_operated(config, workload, sizes[0], part_of(progress, 1.0, 1.0))
+    first = tried[0][2]
     settings, decision, operation = min(
-        keeping,
+        keeping or tried,
         key=lambda one: (one[2] is not first and _is_by_chance(one[2]), one[2].chosen.monthly),
-        default=tried[0],
     )
     if operation is first:
         return settings, decision, operation

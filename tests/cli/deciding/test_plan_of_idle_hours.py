@@ -164,7 +164,7 @@ def write_days(batch: str, seconds: int, hours: int, at_a_time: int, days: int =
     for day in range(days):
         at, morning = MONDAY + day * DAY, MONDAY + day * DAY + 8 * 3600
         rows += [f"w{day},{at},{DAY},8,32,service,web"]
-        rows += [f"f{day}-{n},{morning},{hours * 3600},4,16,service,front" for n in range(8)]
+        rows += [f"f{day}-{n},{morning + 1},{hours * 3600},4,16,service,front" for n in range(8)]
         times = [morning + seconds * (n // at_a_time) for n in range(hours * 3600 // seconds * at_a_time)]
         rows += [f"b{day}-{n},{time},{batch}" for n, time in enumerate(times)]
     Path("trace.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
@@ -282,7 +282,7 @@ def test_without_memory_to_spare_the_plan_stays_as_it_was(pool: Path, capsys: Ca
 def test_compare_keeps_the_reserve_and_takes_nothing_from_services(pool: Path, capsys: Capture) -> None:
     rows = ["id,submit,duration,cores,memory,kind,app"]
     for day in range(2):
-        rows += [f"w{day}-{n},{MONDAY + day * DAY},{DAY},8,32,service,web" for n in range(4)]
+        rows += [f"w{day}-{n},{MONDAY + day * DAY + 1},{DAY},8,32,service,web" for n in range(4)]
         rows += [f"b{day}-{n},{MONDAY + day * DAY + 9000 * n},5400,4,8,batch,load" for n in range(9)]
     Path("small.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
     words = ("compare", "small.csv", "--provider", "aws", "-s", "HC", "-s", "OdM", "--seeds", "1", *NOW)

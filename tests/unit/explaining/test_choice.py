@@ -127,6 +127,13 @@ def test_a_point_whose_services_begin_late_misses_the_target() -> None:
     assert choose([late], asked) is late
 
 
+def grounds(seeds: int, runs: int, has_larger: bool = False) -> Any:
+    """What a prediction reads of what a plan was decided from."""
+    return SimpleNamespace(
+        config=SimpleNamespace(operation=OperationSection(seeds=seeds, runs=runs)), has_larger=has_larger
+    )
+
+
 class KeptByReserve:
     """Runs of which the share of jobs that is kept is known beforehand: by how much is reserved."""
 
@@ -158,7 +165,7 @@ class KeptByReserve:
 def test_reserves_grow_until_one_keeps_the_target_or_no_run_is_left(most: int, tried: set[int]) -> None:
     runs: Any = KeptByReserve()
     candidates = [StrategyCandidate(load_strategy("HF"), n, "") for n in (4, 5)]
-    _predict(runs, candidates, OperationSection(seeds=2, runs=most), QOS, lambda _: None)
+    _predict(runs, candidates, grounds(2, most), QOS, lambda _: None)
     assert runs.seeds == {("HF", n): {7, 8} for n in tried}
 
 
@@ -185,10 +192,42 @@ def test_larger_reserves_are_tried_also_where_a_later_seed_takes_the_target_from
     runs: Any = LostAtTheThirdSeed()
     candidates = [StrategyCandidate(load_strategy(name), 16, "") for name in ("SR", "HF")]
     candidates += [StrategyCandidate(load_strategy("HF"), 15, "")]
-    _predict(runs, candidates, OperationSection(seeds=2, runs=60), QOS, heard.append)
+    _predict(runs, candidates, grounds(2, 60), QOS, heard.append)
     chosen = choose(runs.points(), QOS)
     assert (chosen.strategy, chosen.reserve) == ("SR", 17)
     assert heard == sorted(heard)
+
+
+class LuckyAtFirst(KeptByReserve):
+    """The one that looks cheapest by three seeds is dearer by all others."""
+
+    def __init__(self, kept: float) -> None:
+        super().__init__()
+        self.kept = kept
+
+    def reserved(self, servers: int) -> Decimal:
+        return Decimal("Infinity")
+
+    def points(self) -> list[OperatingPoint]:
+        dollars = {"SR": [1600] * 60, "HF": [1620, 1586, 1606, *([1570, 1572] * 30)]}
+        return [
+            replace(seeded(name, dollars[name][: len(seeds)], [self.kept] * len(seeds)), reserve=n)
+            for (name, n), seeds in self.seeds.items()
+        ]
+
+
+@pytest.mark.parametrize(
+    ("kept", "has_larger", "chosen"), [(0.95, False, "HF"), (0.95, True, "HF"), (0.8, False, "HF"), (0.8, True, "SR")]
+)
+def test_seeds_are_added_for_less_than_what_is_called_alike_but_not_to_servers_that_are_given_up(
+    kept: float, has_larger: bool, chosen: str
+) -> None:
+    """Three seeds leave 0.2% open: nothing to tell of, and yet what looks cheapest by few seeds was lucky."""
+    runs: Any = LuckyAtFirst(kept)
+    candidates = [StrategyCandidate(load_strategy(name), 16, "") for name in ("SR", "HF")]
+    _predict(runs, candidates, grounds(3, 60, has_larger), QOS, lambda _: None)
+    assert choose(runs.points(), QOS).strategy == chosen
+    assert (runs.count == 6) is (chosen == "SR")
 
 
 def test_a_tenth_of_a_point_inside_the_noise_is_not_worth_565_dollars() -> None:
