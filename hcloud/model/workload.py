@@ -46,6 +46,10 @@ class SeriesMarks(NamedTuple):
     hours: Mapping[int, int]
 
 
+SCENARIO = "scenario"
+"""The format of jobs that are drawn by a published scenario."""
+
+
 @dataclass(frozen=True, slots=True)
 class Provenance:
     """Where a workload came from and what was done to it; ``repaired`` and ``left_out`` count rows by reason.

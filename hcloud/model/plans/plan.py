@@ -343,8 +343,7 @@ class Plan:
     """Everything ``hcloud plan`` decides, with what it was decided from; ``operation`` only where strategies were
     simulated, ``changes`` only where it was made for a cloud, ``history`` only where a commitment is to be bought.
     ``flips`` are of the plan as a whole, ``harvest`` only where batch is to run in the idle hours of the reserve;
-    ``first_weeks`` is ``planning.first_weeks``; a file says it where it is not
-    4. ``beside`` is what other kinds of machines have, only in the plan of one kind of a bill."""
+    ``first_weeks`` is ``planning.first_weeks``; a file says it where it is not 4. ``beside``: other kinds of a bill."""
 
     format_version: str
     tool_version: str
@@ -392,8 +391,8 @@ class Plan:
     @property
     def told_alternatives(self) -> tuple[Alternative, ...]:
         """The alternatives, that without a purchase named and described by what is owned beside it."""
-        name, what = self.unbought, "use what is owned, and rent the rest when it is needed"
-        told = replace(self.now, name=name, description=what) if name != self.now.name else self.now
+        what = "use what is owned, and rent the rest when it is needed"
+        told = self.now if self.unbought == self.now.name else replace(self.now, name=self.unbought, description=what)
         return tuple(told if a.name == self.now.name else a for a in self.alternatives)
 
     @property

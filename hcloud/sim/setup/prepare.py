@@ -106,7 +106,8 @@ def tasks_of(jobs: workload.Jobs, model: cloud.CloudModel, plan: strategy.Strate
     """The tasks of a workload under a strategy's information rule; ``largest`` is the room of the largest type.
 
     Jobs of no length or size are left out and counted. Rows that come at the same time are put in an order of their own
-    content, so that the order of the file does not matter.
+    content, so that the order of the file does not matter. What a scenario begins with came one by one before it, as in
+    the published runs, so that its services have no turn by size.
     """
     keep, left_out = _usable(jobs)
     rank = _ranks(jobs)
@@ -124,8 +125,9 @@ def tasks_of(jobs: workload.Jobs, model: cloud.CloudModel, plan: strategy.Strate
         decide = _decided_together(decide, rows, jobs.servers[rows] > 1)
     waiting = rule_of(plan, "queueing")
     slack = (1 - waiting.promise) * expected - (decide - submit) if isinstance(waiting, MultiClass) else None
-    first = turn(service, (need, memory), largest)
-    order = np.lexsort((rank[rows], memory, need, work, *reversed(first), submit, decide))
+    known_together = service * (jobs.provenance.format != workload.SCENARIO)
+    first = turn(known_together, (need, memory), largest)
+    order = np.lexsort((rank[rows], memory, need, service, work, *reversed(first), submit, decide))
     chosen = rows[order]
     truth = drawn(service[order], model, seed)
     vector = estimated(truth, information, seed)

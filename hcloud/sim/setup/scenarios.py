@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hcloud.errors import UsageError, did_you_mean
-from hcloud.model.workload import JobKind, Jobs, Modelled, Provenance
+from hcloud.model.workload import SCENARIO, JobKind, Jobs, Modelled, Provenance
 from hcloud.planning.forecasting.demand import demand_of
 
 if TYPE_CHECKING:
@@ -264,7 +264,7 @@ def _jobs(recipe: Recipe, seed: int, rows: list[list[float]]) -> Jobs:
         submit, end - submit, cores, cores * MEMORY_PER_CORE, np.zeros(len(rows)), kind,
         np.where(kind == JobKind.BATCH, batch, service).astype(np.int32), BATCH_APPS + SERVICE_APPS,
         np.full(len(rows), -1, np.int32), (),
-        Provenance(f"scenario:{recipe.name}", "scenario", f"seed {seed}", len(rows), modelled=rules),
+        Provenance(f"scenario:{recipe.name}", SCENARIO, f"seed {seed}", len(rows), modelled=rules),
     )  # fmt: skip
 
 

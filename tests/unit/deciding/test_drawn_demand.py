@@ -48,7 +48,7 @@ def test_a_peak_is_seen_in_a_narrow_line() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("hours", "said"), [(166, "not of its first 22h"), (168, "")])
+@pytest.mark.parametrize(("hours", "said"), [(166, "leaves out its first 22h"), (168, "")])
 def test_a_day_that_is_left_out_is_told(
     hours: int, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -57,7 +57,7 @@ def test_a_day_that_is_left_out_is_told(
     trace.write_text(f"id,submit,duration,cores,memory,kind\n{rows}", encoding="utf-8")
     assert run(["plan", str(trace), "--provider", "aws", "--family", "m6i", "--vcpus", "32"]) == 0
     told = " ".join(capsys.readouterr().err.split())
-    assert (said in told) if said else ("only whole days" not in told)
+    assert (said in told) if said else ("repeats whole days" not in told)
 
 
 def test_weeks_that_come_once_more_and_years_that_do_not_count_are_told(
@@ -77,7 +77,7 @@ def test_weeks_that_come_once_more_and_years_that_do_not_count_are_told(
         assert run(["plan", str(series), *flags]) == 0
         plan = json.loads(capsys.readouterr().out)
         assert assumed in next(a["why"] for a in plan["assumptions"] if a["key"] == "planning.horizon")
-        assert any("last 364d, not of its first 364d" in said for said in plan["warnings"]) == (days == 728)
+        assert any("last 364d and leaves out its first 364d" in said for said in plan["warnings"]) == (days == 728)
 
 
 @pytest.mark.parametrize("name", ["SR", "OdM", "SR+adjust-to-target"])

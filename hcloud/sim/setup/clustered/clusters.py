@@ -17,7 +17,7 @@ from hcloud.model.measured.profile import RESOURCES
 from hcloud.model.running.cloud import CloudModel
 from hcloud.model.running.cluster import CapacityPrice, Cluster, ServerType
 from hcloud.model.target import GoalKind, JobTarget, TargetedSize
-from hcloud.model.workload import Jobs, Modelled, Provenance, Window
+from hcloud.model.workload import SCENARIO, Jobs, Modelled, Provenance, Window
 from hcloud.planning.forecasting.window import window_of
 from hcloud.sim.setup.clustered.cluster_jobs import (
     MEMORY_GROUPED,
@@ -217,7 +217,7 @@ def _jobs(recipe: ClusterRecipe, cluster: Cluster, seed: int, drawn: _Drawn) -> 
     return Jobs(
         submit, seconds, cores, cores * per_vcpu, np.zeros(len(submit)), kinds[found.group[app]],
         app.astype(np.int32), found.names, np.full(len(submit), -1, np.int32), (),
-        Provenance(f"scenario:{recipe.name}", "scenario", f"seed {seed}{at_load}", len(submit), modelled=rules),
+        Provenance(f"scenario:{recipe.name}", SCENARIO, f"seed {seed}{at_load}", len(submit), modelled=rules),
         vectors=_by_application(found, found.causes),
         tolerates=_by_application(found, _tolerated(recipe, found.causes, seed)) if recipe.tolerance_apart else {},
         vector_errors=dict.fromkeys(found.names, (math.nan,) * len(RESOURCES)),
