@@ -340,10 +340,9 @@ class Assumption:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Everything ``hcloud plan`` decides, with what it was decided from; ``operation`` only where strategies were
-    simulated, ``changes`` only where it was made for a cloud, ``history`` only where a commitment is to be bought.
-    ``flips`` are of the plan as a whole, ``harvest`` only where batch is to run in the idle hours of the reserve;
-    ``first_weeks`` is ``planning.first_weeks``; a file says it where it is not 4. ``beside``: other kinds of a bill."""
+    """Everything ``hcloud plan`` decides, and from what. ``operation`` only if strategies were simulated, ``changes``
+    only if made for a cloud, ``history`` only if a commitment is to be bought, ``harvest`` only if batch is to run in
+    idle hours; ``flips`` are of the whole plan, ``beside`` of the other kinds of a bill."""
 
     format_version: str
     tool_version: str
