@@ -289,7 +289,7 @@ def _first_fit(jobs: Counts, parts: Floats) -> Floats:
     for level in range(LEVELS, 0, -1):
         left = jobs[level].copy()
         if not left.any():
-            continue  # however it is packed
+            continue
         for free in range(level, LEVELS):
             if rooms[free].any() and left.any():
                 left = _placed(rooms, left, level, free)
