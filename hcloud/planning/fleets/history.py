@@ -13,9 +13,9 @@ from hcloud.units import HOURS_PER_YEAR, SECONDS_PER_HOUR, cents, counted, forma
 
 TOLD_HOURS = 1
 """Ours: of less demand no saving is told; as much is the least that is planned from again."""
-NEARLY = 0.997
-"""Ours: the part of what a term deserves that is enough, as steps in which a trace begins or ends are left out: two
-hours of four weeks."""
+MISSING, PART_MISSING = 24, 1 / 28
+"""Ours: the hours that may be missing to what a term deserves, as a trace of jobs begins with its first and ends with
+its last, and the part of it that they may be at most."""
 
 
 def history_of(hours: float, holdings: Sequence[Holding], rule: HistorySettings) -> History | None:
@@ -26,11 +26,15 @@ def history_of(hours: float, holdings: Sequence[Holding], rule: HistorySettings)
     if not holdings:
         return None
     years = max(h.offer.term_hours for h in holdings) // HOURS_PER_YEAR
-    short = [h for h in holdings if hours < NEARLY * rule.least_hours(h.offer.term_hours // HOURS_PER_YEAR)]
+    short = [h for h in holdings if _is_less(hours, rule.least_hours(h.offer.term_hours // HOURS_PER_YEAR))]
     bought = [h for h in short if is_soon(h.start_hour)] or short
     upfront = sum((h.offer.upfront * h.count for h in bought), Decimal(0))
     total = sum((h.cost for h in bought), Decimal(0))
     return History(round(hours, 3), years, rule.least_hours(years), not short, cents(upfront), cents(total))
+
+
+def _is_less(hours: float, least: int) -> bool:
+    return hours < least - min(MISSING, PART_MISSING * least)
 
 
 def glimpsed(history: History | None) -> str | None:

@@ -13,7 +13,7 @@ import numpy as np
 from hcloud.catalog.flexibility import covers_all_sizes
 from hcloud.model.catalog import InstanceType, Offer, OfferKey
 from hcloud.planning.forecasting.covered import CoveredParts
-from hcloud.planning.forecasting.forecast import Forecast, repeated_rows
+from hcloud.planning.forecasting.forecast import Forecast, latest_rows
 from hcloud.units import SECONDS_PER_HOUR
 
 if TYPE_CHECKING:
@@ -80,8 +80,7 @@ def _repeated(by_hour: Floats, forecast: Forecast) -> Floats:
     if hours > 1:
         by_hour = by_hour[len(by_hour) % hours :].reshape(-1, hours).mean(axis=1)
     steps = by_hour if hours else np.repeat(by_hour, SECONDS_PER_HOUR // forecast.step_seconds)
-    recent = steps[-forecast.pattern :]
-    return recent[repeated_rows(len(forecast), forecast.pattern, forecast.step_seconds) % len(recent)]
+    return steps[latest_rows(len(steps), len(forecast), forecast.pattern, forecast.step_seconds) % len(steps)]
 
 
 @dataclass(frozen=True, slots=True)

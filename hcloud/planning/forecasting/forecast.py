@@ -26,6 +26,7 @@ DAY = 86_400
 WEEK = 7 * DAY
 YEAR = 52 * WEEK  # where that repeats, weekdays stay in place and seasons move by a day a year
 FINE_STEP = 300
+TO_FILL = DAY  # ours: a trace of four weeks that begins and ends by its jobs lacks part of a day, not a week
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +175,21 @@ def repeated_rows(steps: int, pattern: int, step_seconds: int) -> NDArray[np.int
     return rows
 
 
+def missing_to_weeks(steps: int, step_seconds: int) -> int:
+    """The steps that are missing to whole weeks, where these are a day at most of two weeks or more; else none."""
+    if WEEK % step_seconds or steps * step_seconds < 2 * WEEK:
+        return 0
+    missing = -steps % (WEEK // step_seconds)
+    return missing if missing * step_seconds <= TO_FILL else 0
+
+
+def latest_rows(given: int, steps: int, pattern: int, step_seconds: int) -> NDArray[np.int64]:
+    """Which of the steps that are given each step of a horizon is, where the latest so many repeat. What a pattern has
+    before the first of them is what came a week later, at the same hours of the same weekday."""
+    rows = given - pattern + repeated_rows(steps, pattern, step_seconds)
+    return np.where(rows < 0, rows + WEEK // step_seconds, rows)
+
+
 def is_filled_up(pattern: int, step_seconds: int) -> bool:
     """Whether a pattern is over a week and under two, of which the week before makes two."""
     return WEEK % step_seconds == 0 and WEEK < pattern * step_seconds < 2 * WEEK
@@ -199,13 +215,14 @@ def stretch(demand: Demand, outlook: Outlook, idle: IdleHours | None = None) -> 
     """
     steps = outlook.horizon_hours * SECONDS_PER_HOUR // demand.step_seconds
     kept = max(len(demand) - outlook.warm_up_seconds // demand.step_seconds, 0)
-    pattern = whole_periods(min(kept, steps), demand.step_seconds)
-    first = len(demand) - pattern
+    filled = kept + missing_to_weeks(kept, demand.step_seconds)
+    pattern = whole_periods(filled if filled <= steps else min(kept, steps), demand.step_seconds)
+    first = len(demand) - min(pattern, kept)
     if not float(np.max(demand.cores[first:], initial=0.0)) > 0:
         raise InputError(f"{demand.provenance.name}: no demand is left to plan for in its latest whole period")
     scale = _growth(steps, demand.step_seconds, outlook.growth_per_year) * (1 + outlook.headroom)
 
-    rows = first + repeated_rows(steps, pattern, demand.step_seconds)
+    rows = len(demand) - kept + latest_rows(kept, steps, pattern, demand.step_seconds)
 
     def repeated(column: Floats) -> Floats:
         return column[rows] * scale

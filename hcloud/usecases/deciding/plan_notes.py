@@ -55,10 +55,12 @@ def assumptions(demand: Demand, settings: PlanSettings, decision: FleetDecision)
     outlook = settings.outlook
     hours = len(demand) * demand.step_seconds / SECONDS_PER_HOUR
     pattern = decision.forecast.pattern * demand.step_seconds
+    missing = pattern - (len(demand) * demand.step_seconds - outlook.warm_up_seconds)
+    again = f", {format_span(missing)} missing to them as a week later" * (missing > 0) or _once_more(decision.forecast)
     yield Assumption(
         "planning.horizon",
         format_duration(outlook.horizon_hours * SECONDS_PER_HOUR),
-        f"the last {format_duration(pattern)} of the {hours:,.1f} h trace repeat{_once_more(decision.forecast)}; "
+        f"the last {format_duration(pattern)} of the {hours:,.1f} h trace repeat{again}; "
         "unexpired terms are charged in full and renewed at today's prices",
     )
     yield Assumption("planning.growth_per_year", f"{outlook.growth_per_year:g}", "compounded monthly")

@@ -140,6 +140,24 @@ def test_weekdays_stay_in_place(days: int, horizon: int) -> None:
     assert list(got.cores) == [1 + hour % 168 for hour in range(days * 24, days * 24 + len(got))]
 
 
+@pytest.mark.parametrize("hours", [1, 8, 24])
+@pytest.mark.parametrize("weeks", [3, 4, 13])
+def test_hours_missing_to_whole_weeks_are_those_of_the_week_after(weeks: int, hours: int) -> None:
+    """Four weeks from the first job to the last lack the night before the one or after the other: a week of them was
+    left out for that."""
+    outlook = Outlook(horizon_hours=8760, warm_up_seconds=7200)
+    demands = [float(1 + hour % 168) for hour in range(hours, weeks * 168)]
+    got = stretch(demand([1000.0, 1000.0, *demands]), outlook)
+    assert got.pattern == weeks * 168
+    assert list(got.cores) == [1 + hour % 168 for hour in range(8760)]
+
+
+@pytest.mark.parametrize(("hours", "horizon"), [(4 * 168 - 25, 8760), (2 * 168 - 1, 8760), (4 * 168 - 8, 665)])
+def test_more_than_a_day_is_not_filled_nor_what_the_horizon_does_not_hold(hours: int, horizon: int) -> None:
+    got = stretch(demand([1.0] * hours), Outlook(horizon_hours=horizon))
+    assert got.pattern == whole_periods(min(hours, horizon), 3600)
+
+
 @pytest.mark.parametrize("days", range(8, 14))
 def test_each_weekday_has_its_share_of_a_horizon(days: int) -> None:
     """Of ten days three are weekdays that come twice: each day of the trace in turn would count them more."""

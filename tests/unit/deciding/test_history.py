@@ -26,7 +26,7 @@ def held(years: int, count: int = 10) -> Holding:
 
 
 @pytest.mark.parametrize(
-    ("hours", "years", "enough"), [(669, 1, False), (670, 1, True), (672, 3, False), (2177, 3, False), (2178, 3, True)]
+    ("hours", "years", "enough"), [(647, 1, False), (648, 1, True), (672, 3, False), (2159, 3, False), (2160, 3, True)]
 )
 def test_four_weeks_for_one_year_and_a_quarter_for_three(hours: float, years: int, enough: bool) -> None:
     found = history_of(hours, [held(years)], HistorySettings())
