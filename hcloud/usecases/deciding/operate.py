@@ -23,6 +23,7 @@ from hcloud.planning.strategies.choice import (
     is_affordable,
     is_kept,
     may_keep,
+    meets,
     with_front,
 )
 from hcloud.planning.strategies.choice_reasons import how_sure, judged, why
@@ -115,10 +116,8 @@ def operate(ground: OperationBasis, advance: Progress) -> Operation:
     target = study.target
     candidates = _candidates(study, strategies, decision, runs.held)
     _predict(runs, candidates, ground, target, advance)
-    points = with_front(runs.points())
-    chosen = choose(points, target)
     count = runs.count
-    baseline = runs.baseline(chosen)
+    points, chosen, baseline = _chosen(runs, target)
     strategy = strategy_for(study, next(s for s in strategies if s.name == chosen.strategy))
     commitment = main_commitment(decision)
     return Operation(
@@ -144,6 +143,18 @@ def operate(ground: OperationBasis, advance: Progress) -> Operation:
         settled=not in_doubt(points, target),
         service_wait=wish.service_wait,
     )
+
+
+def _chosen(runs: _Runs, target: OperatingTarget) -> tuple[list[OperatingPoint], OperatingPoint, OperatingPoint]:
+    """All points, the choice among them and what it is compared with, which has run with its seeds at the least: a
+    point that is both has one figure."""
+    chosen = choose(runs.points(), target)
+    while True:
+        count, baseline = runs.count, runs.baseline(chosen, target)
+        points = with_front(runs.points())
+        chosen = choose(points, target)
+        if runs.count == count:
+            return points, chosen, baseline
 
 
 def _predict(
@@ -277,20 +288,25 @@ class _Runs:
 
     def points(self) -> list[OperatingPoint]:
         """Every candidate with its figures over the seeds."""
-        return [self._point(c) for c in self.made]
+        return [self._point(c) for c in self.made if c.rule != BASELINE]
 
-    def baseline(self, chosen: OperatingPoint) -> OperatingPoint:
-        """What a chosen point is compared with, at the very seeds of that one: its strategy with no more than what is
-        owned, or whole servers rented where it rents nothing."""
+    def baseline(self, chosen: OperatingPoint, target: OperatingTarget) -> OperatingPoint:
+        """What a chosen point is compared with, at the seeds of that one at the least: the cheapest that has no more
+        than what is owned and keeps the target; where none does, its own strategy alike, or whole servers rented where
+        it rents nothing."""
+        least = [c for c in self.made if c.reserve == self.held.servers and c.strategy.follows("on_demand")]
+        keeping = [c for c in least if meets(self._point(c), target)]
+        found = min(keeping, key=lambda c: self._point(c).hourly, default=None) or self._own_baseline(chosen, least)
+        seeds = range(self.study.seed, self.study.seed + len(chosen.kept_by_seed))
+        self.add([found], seeds, unheard)
+        return replace(self._point(found), reserve_rule=BASELINE)
+
+    def _own_baseline(self, chosen: OperatingPoint, least: Sequence[StrategyCandidate]) -> StrategyCandidate:
         rents = next(c.strategy for c in self.made if c.strategy.name == chosen.strategy)
         if not rents.follows("on_demand"):
             rents = load_strategy("HF" if self.held.servers else "OdF")
         wanted = StrategyCandidate(rents, self.held.servers, BASELINE)
-        alike = (c for c in self.made if (c.strategy.name, c.reserve) == (wanted.strategy.name, wanted.reserve))
-        found, seeds = next(alike, wanted), range(self.study.seed, self.study.seed + len(chosen.kept_by_seed))
-        self.add([found], seeds, unheard)
-        runs = [self.made[found][seed] for seed in seeds]
-        return replace(_point(self.study, found, runs, self.held), reserve_rule=BASELINE)
+        return next((c for c in least if c.strategy.name == rents.name), wanted)
 
     def _point(self, candidate: StrategyCandidate) -> OperatingPoint:
         return _point(self.study, candidate, tuple(self.made[candidate].values()), self.held)

@@ -16,6 +16,7 @@ from hcloud.planning.purchases.leaving import WayOut
 from hcloud.planning.purchases.reconciled import sentences
 from hcloud.units import cents, format_money, percent, plain
 from hcloud.views.console import Terminal
+from hcloud.views.deciding.operation import monthly_of
 from hcloud.views.deciding.plan import beside, said_of_risk
 from hcloud.views.deciding.plan_tables import SHORT
 from hcloud.views.lines import point
@@ -72,10 +73,11 @@ def _quantity(need: CommitmentNeed, quantity: Decimal) -> str:
 def _arithmetic(found: Recommendation) -> Iterator[str]:
     plan = found.plan
     total = sum((n.expected for n in found.needs), Decimal(0))
-    saved = plan.now.monthly - plan.after.monthly
+    before, after = monthly_of(plan)
+    how = "" if plan.operation is None else ", simulated,"
     yield (
-        f"commits {format_money(total)} over the terms; a month then costs {format_money(plan.after.monthly)}"
-        f" instead of {format_money(plan.now.monthly)} ({format_money(saved)} less)"
+        f"commits {format_money(total)} over the terms; a month then costs{how} {format_money(after)}"
+        f" instead of {format_money(before)} ({format_money(before - after)} less)"
     )
 
 

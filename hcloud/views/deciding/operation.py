@@ -125,10 +125,19 @@ def said_of(operation: Operation) -> Iterator[str]:
     yield f"cloud {operation.cloud}, {about}; kept: 95% of performance; other figures are not simulated"
 
 
+def monthly_of(plan: Plan) -> tuple[Decimal, Decimal]:
+    """Dollars a month without the plan and with it: of the simulated bill where strategies were simulated, else by
+    use."""
+    if (found := plan.operation) is not None:
+        return found.baseline.monthly, found.chosen.monthly
+    return plan.now.monthly, plan.after.monthly
+
+
 def simulated_lines(plan: Plan) -> Iterator[str]:
-    """What a bill would be by simulation, said right after the dollars by arithmetic; nothing where none was made."""
+    """What the dollars said before are, and what they are otherwise: by simulation, or by use alone where they are
+    simulated; nothing where no simulation was made."""
     if plan.operation is not None:
-        yield _by_use(plan, plan.operation.chosen.monthly) + _chosen_cost(plan.operation)
+        yield _simulated(plan, plan.operation)
     elif (found := plan.prediction) is not None and found.monthly is not None:
         unused = " without what is owned" if plan.unbought != plan.now.name else ""
         other = found.all_on_demand
@@ -141,24 +150,21 @@ def simulated_lines(plan: Plan) -> Iterator[str]:
 def _by_use(plan: Plan, simulated: Decimal) -> str:
     """What a simulated bill is beside the plan's own: starts and gaps do not tell why it would be lower, nor why it is
     higher where it rents on demand what the plan has on spot."""
-    if plan.operation is None and fleet_of(plan).dearer:
+    if fleet_of(plan).dearer:
         return _DEARER
     return _LESS if simulated < plan.after.monthly else _MORE
 
 
-def _chosen_cost(operation: Operation) -> str:
-    """What the chosen point costs by simulation beside renting everything, which is simulated alike."""
+def _simulated(plan: Plan, operation: Operation) -> str:
+    """How the choice is run, the jobs that keep their performance with it and beside it, and its dollars by use."""
     chosen, base = operation.chosen, operation.baseline
-    said = f"{format_money(chosen.monthly)}/month as {chosen.strategy}, {chosen.kept_qos.mean:.1%} kept"
-    if operation.is_baseline:
-        return said
-    saved = base.monthly - chosen.monthly
-    share = abs(float(saved / base.monthly)) if base.monthly else 0.0
     how = "with what is owned" if base.reserve else "all on demand"
     how = how if base.strategy == chosen.strategy else f"as {base.strategy}, {how}"
+    beside = "" if operation.is_baseline else f", {base.kept_qos.mean:.1%} {how}"
+    by_use = f"{format_money(plan.now.monthly)} and {format_money(plan.after.monthly)}"
     return (
-        f"{said}; {format_money(base.monthly)}/month {how}, {base.kept_qos.mean:.1%} kept"
-        f" ({share:.1%} {'less' if saved >= 0 else 'more'})"
+        f"simulated as {chosen.strategy}, with starts, gaps, idle instances and jobs kept apart that slow each other:"
+        f" {chosen.kept_qos.mean:.1%} of jobs kept{beside}; by use alone, as in the mix, {by_use}"
     )
 
 

@@ -34,6 +34,7 @@ from hcloud.views.deciding.operation import (
     fleet_line,
     markdown_points,
     missed,
+    monthly_of,
     points_table,
     said_of,
     simulated_lines,
@@ -81,14 +82,14 @@ def show_plan(plan: Plan, terminal: Terminal, *, frontier: bool = False) -> None
 
 
 def _first_lines(plan: Plan) -> list[Text]:
-    """What is missed, if anything is; dollars by arithmetic; dollars by simulation, where there was one."""
+    """What is missed, if anything is; dollars; what they are by simulation, where there was one, or by use."""
     told = () if plan.operation is None else missed(plan.operation)
     lost = [Text(line, style="bold red" if not at else "") for at, line in enumerate(told)]
     return [*lost, _headline(plan), *map(Text, simulated_lines(plan))]
 
 
 def _headline(plan: Plan) -> Text:
-    before, after = plan.now.monthly, plan.after.monthly
+    before, after = monthly_of(plan)
     saved = before - after
     share = saved / before if before else Decimal(0)
     if (glimpse := glimpsed(plan.history)) is not None:
@@ -263,7 +264,7 @@ def markdown(plan: Plan) -> Written:
     """The plan as Markdown, for a pull request or a ticket."""
     lost, simulated = [] if plan.operation is None else list(missed(plan.operation)), list(simulated_lines(plan))
     window, ends = plan.workload.window, md("  ") if simulated else md("")
-    dollars = (format_money(plan.now.monthly), format_money(plan.after.monthly))
+    dollars = [format_money(each) for each in monthly_of(plan)]
     rows = [
         *(md("{}  ", line, longest=LONGEST_LINE) for line in lost),
         md("**{}/month** {} → **{}/month**{}", dollars[0], _start(plan), dollars[1], ends)
@@ -302,7 +303,8 @@ def _mix_in_full(plan: Plan) -> Figures:
 
 
 def _alternatives_in_full(plan: Plan) -> Figures:
-    names = ("alternative", PER_MONTH, md("$ over {}", horizon(plan)), "against plan")
+    name = "alternative" if plan.operation is None else "alternative, by use alone"
+    names = (name, PER_MONTH, md("$ over {}", horizon(plan)), "against plan")
     rows = [(name, str(a.monthly), str(a.total), _against(plan, a)) for name, a in told_alternatives(plan)]
     return Figures(names, rows, frozenset({1, 2, 3}))
 

@@ -13,7 +13,7 @@ from hcloud.planning.fleets.history import glimpsed, said_of_history
 from hcloud.units import SECONDS_PER_HOUR, counted, format_age, format_money, format_span, some_of
 from hcloud.views.charts import figure
 from hcloud.views.deciding import plan_tables as tables
-from hcloud.views.deciding.operation import fleet_line, missed, said_of, simulated_lines
+from hcloud.views.deciding.operation import fleet_line, missed, monthly_of, said_of, simulated_lines
 from hcloud.views.deciding.plan import derived_note, proof, said_of_risk, too_short_to_save
 from hcloud.views.deciding.plan_charts import demand_picture, falls_picture, horizon, use_picture
 from hcloud.views.deciding.plan_charts_costs import cost_picture, front_picture, quality_pictures
@@ -61,7 +61,7 @@ def _before(plan: Plan) -> str:
 
 def _lead(plan: Plan) -> Iterator[str]:
     """The decision in one sentence with its dollars, then what it was made for."""
-    before, after = plan.now.monthly, plan.after.monthly
+    before, after = monthly_of(plan)
     saved = before - after
     share = abs(float(saved / before)) if before else 0.0
     verb = "saves" if saved >= 0 else "costs more by"
@@ -106,10 +106,13 @@ def _how_rented(plan: Plan) -> str:
 
 
 def _key(plan: Plan) -> Iterator[KeyFigure]:
-    yield KeyFigure("now, a month", format_money(plan.now.monthly), _before(plan))
-    yield KeyFigure("after, a month", format_money(plan.after.monthly), "this plan")
-    simulated = plan.prediction if plan.operation is None else plan.operation.chosen
-    if simulated is not None and simulated.monthly is not None:
+    before, after = (format_money(each) for each in monthly_of(plan))
+    how = "" if plan.operation is None else ", simulated"
+    yield KeyFigure("now, a month", before, f"{_before(plan)}{how}")
+    yield KeyFigure("after, a month", after, f"this plan{how}")
+    if plan.operation is not None:
+        yield KeyFigure("by use alone, a month", format_money(plan.after.monthly), "as in the mix")
+    elif (simulated := plan.prediction) is not None and simulated.monthly is not None:
         yield KeyFigure("simulated, a month", format_money(simulated.monthly), f"as {simulated.strategy}")
     upfront, later = tables.due_upfront(plan)
     terms = sorted({line.term_years for line in plan.purchases})

@@ -126,7 +126,8 @@ def test_a_hybrid_is_also_tried_with_nothing_reserved(
 
 
 def test_a_reserve_dearer_than_no_reserve_says_so_first(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    trace.write_text("submit,duration,cores,kind\n0,600,16,batch\n60,7200,1,batch\n", encoding="utf-8")
+    rows = ["0,600,16,batch"] * 8 + ["60,72000,1,batch"]
+    trace.write_text("\n".join(["submit,duration,cores,kind", *rows]) + "\n", encoding="utf-8")
     assert run(planned(trace, "-s", "SR")) == 0
     out = capsys.readouterr().out
     assert re.search(r"all on demand \$\S+/month +→ +this plan \$\S+/month +costs more: \$", out)
@@ -217,14 +218,31 @@ def test_all_on_demand_costs_the_same_with_and_without_strategies(
     assert run(planned(trace, "-s", "HM", "--qos", "0.5")) == 0
     first, *more = capsys.readouterr().out.splitlines()[:3]
     second = " ".join(map(str.strip, more))
+    point = next(p for p in chosen["points"] if not p["verdict"])
+    before, after = (float(p["monthly"]) for p in (baseline, point))
+    assert first.startswith(f"all on demand ${before:,.0f}/month  →  this plan ${after:,.0f}/month   saves")
+    kept, beside = (f"{p['kept_qos']['mean']:.1%}" for p in (point, baseline))
+    assert second.startswith("simulated as HM, with starts, gaps, idle instances and jobs kept apart that slow each ")
+    assert f"other: {kept} of jobs kept, {beside} all on demand; by use alone, as in the mix" in second
+    by_use = [f"${float(document[name]['monthly']):,.0f}" for name in ("now", "after")]
+    assert second.strip().endswith(" and ".join(by_use))
     assert run(["plan", str(trace), "--family", "m6i", "--vcpus", "16", *NOW]) == 0
-    alone = capsys.readouterr().out.splitlines()[0]
-    assert first.split("all on demand")[0] == alone.split("all on demand")[0]
-    assert f"all on demand ${float(document['now']['monthly']):,.0f}/month" in first
-    monthly = next(float(p["monthly"]) for p in chosen["points"] if not p["verdict"])
-    assert second.startswith("by use alone; the simulated bill, with starts, gaps, idle instances ")
-    assert f"jobs kept apart that slow each other: ${monthly:,.0f}/month as HM, " in second
-    assert f"${float(baseline['monthly']):,.0f}/month all on demand" in second
+    assert capsys.readouterr().out.startswith(f"all on demand {by_use[0]}/month")
+
+
+def test_a_point_that_others_are_compared_with_has_one_figure(
+    trace: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Seeds were added to what a choice is compared with after its row was made: the headline said $6,268, the row
+    $6,359."""
+    monkeypatch.setenv("HYC_OPERATION__RUNS", "40")
+    assert run(planned(trace, "-s", "OdF,HM", "-o", "json")) == 0
+    found = json.loads(capsys.readouterr().out)["operation"]
+    base = found["baseline"]
+    same = next(p for p in found["points"] if (p["strategy"], p["reserve"]) == (base["strategy"], 0))
+    assert [same[key] for key in ("monthly", "kept_by_seed")] == [base[key] for key in ("monthly", "kept_by_seed")]
+    keeping = [p for p in found["points"] if not p["reserve"] and p["kept_qos"]["mean"] >= found["qos_target"]]
+    assert float(base["monthly"]) == min(float(p["monthly"]) for p in keeping)
 
 
 def test_the_baseline_has_the_seeds_of_the_choice(

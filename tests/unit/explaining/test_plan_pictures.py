@@ -16,7 +16,7 @@ from hcloud.model.plans.operation import Band, OperatingPoint, Operation
 from hcloud.model.plans.plan import Flip, Lever, Plan, WhatIf
 from hcloud.store.plan_file import load_plan
 from hcloud.units import HOURS_PER_MONTH
-from hcloud.views.deciding.operation import _chosen_cost, said_of
+from hcloud.views.deciding.operation import monthly_of, said_of, simulated_lines
 from hcloud.views.deciding.plan import _demand, beside, markdown
 from hcloud.views.deciding.plan_charts import demand_picture, falls_picture, use_picture
 from hcloud.views.deciding.plan_charts_costs import cost_picture, front_picture, quality_pictures
@@ -376,7 +376,9 @@ def test_the_first_sentence_is_the_decision_with_its_dollars(plan: Plan) -> None
     assert said["Why not something else"] == ("1 option refused.",), "a table of it is below"
 
 
-def test_what_is_owned_is_told_by_the_type_that_it_is_counted_in() -> None:
+def test_what_is_owned_is_told_by_the_type_that_it_is_counted_in(plan: Plan) -> None:
     made = operation(point("HC", 200, 0.95, ""), replace(point("HC", 300, 0.95), reserve=2))
     assert "of the 3 reserved, 2 are what is owned, counted in m6i.4xlarge" in said_of(made)
-    assert "$300/month with what is owned" in _chosen_cost(made)
+    owning = replace(plan, operation=made)
+    assert monthly_of(owning) == (Decimal(300), Decimal(200))
+    assert ": 95.0% of jobs kept, 95.0% with what is owned; " in next(simulated_lines(owning))
