@@ -35,6 +35,8 @@ def destroy(
         if dry_run:
             told_only(terminal, shown, found)
             check_ending(here, found, ends)
+            if ends is None and found.going:
+                terminal.note(f"destroy asks for the number of machines, or takes it as --ends {len(found.going)}")
             return
         show_changes(found, beside(terminal, quiet=shown.is_document))
         if found.to_do:

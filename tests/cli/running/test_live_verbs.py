@@ -465,7 +465,9 @@ def test_a_dry_run_says_what_would_be_done_and_refused_and_does_nothing(capsys: 
     assert run(["plan", "--out", "plan.json"]) == 0
     assert run(["apply", "-y"]) == 0
     assert run(["apply", "plan.json", "--dry-run"]) == 4
+    capsys.readouterr()
     assert run(["destroy", "--dry-run"]) == 0
+    assert "asks for the number of machines, or takes it as --ends 6" in " ".join(said(capsys)[1].split())
     assert run(["destroy", "--dry-run", "--ends", "5"]) == 3, "as destroy would"
     configured([FLEET[0]])
     assert run(["apply", "--dry-run", "-y"]) == 3, "as apply would: too many end without their number"
