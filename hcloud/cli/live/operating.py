@@ -93,9 +93,13 @@ def compared_costs(directory: Path, loaded: Loaded, shown: ToldAt | Printed, *, 
 
 
 def _tell_beginning(here: LiveGround, operation: OpenedWork, terminal: Terminal) -> None:
-    """Whether it goes on with work that was begun, or may begin for a second time what runs elsewhere."""
+    """Where machines are launched, and whether it goes on with work that was begun, or may begin for a second time what
+    runs elsewhere."""
     from hcloud.usecases.live.operating.looking import others_at_work
 
+    if not here.is_local:
+        origin = operation.origin
+        terminal.note(f"machines are launched in {origin.cloud} {origin.account} {origin.region}")
     if operation.goes_on:
         asked = f" ({operation.loop.fold.asked} asked for)" if operation.loop.fold.asked else ""
         terminal.note(f"going on with {operation.directory}{asked}")

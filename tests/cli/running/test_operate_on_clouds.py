@@ -188,6 +188,7 @@ def test_who_left_machines_is_told_what_they_cost_since(
     words = ["operate", "run", "events.jsonl", "--engine", "none", "--cloud", "fake:aws", "--plain", "--no-probe"]
     assert run([*words, "-s", "SR", "--pool", "1", "--follow"]) == 130
     assert grounds[0].is_stopped(), "a client that waits for a throttled request hears of it"
+    assert "machines are launched in aws 111122223333 us-east-1" in " ".join(capsys.readouterr().err.split())
     assert run(["fake", "wait", "2h", "--cloud", "fake:aws"]) == 0
     capsys.readouterr()
     assert run(["operate", "status"]) == 0
