@@ -117,10 +117,17 @@ def _explain_plan(terminal: Terminal, path: Path, address: str | None, shown: Pa
 def _explain_why_not(terminal: Terminal, path: Path, words: str, shown: PagePrinted) -> None:
     from hcloud.planning.explanations.asked import find
     from hcloud.planning.strategies.flips_of_target import best_of
+    from hcloud.readers.strategies import STRATEGIES
     from hcloud.store.plan_file import load_plan
     from hcloud.views.explanations.plan import explain_why_not
 
     stored = load_plan(path)
+    named = [name for name in STRATEGIES if name.lower() == words.strip().lower()]
+    if named and stored.operation is None:
+        raise UsageError(
+            f"the plan compared no strategies, so it cannot say why not {named[0]}",
+            hint="plan again with --strategy auto, which simulates all of them",
+        )
     found = find(stored, words, best_of)
     bought = [line.address for line in stored.purchases if found.subject is line]
     if bought:

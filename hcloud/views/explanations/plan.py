@@ -229,6 +229,9 @@ def _refused(plan: Plan, refusal: Refusal) -> tuple[str, tuple[ExplanationLine, 
         answer = f"not {name}: nothing of it is worth buying here"
     elif not refusal.margin:
         answer = f"not {name}: it costs the same, and the other was listed first"
+    elif _buys_none(plan, refusal):
+        more = f"{format_money(refusal.margin)} more over {horizon(plan)} ({share(refusal.margin, plan.after.total)})"
+        answer = f"not {name}: none of it is worth buying, and {plan.unbought} costs {more}"
     lines = (
         ExplanationLine("why", listed(_why_refused(plan, refusal))),
         ExplanationLine("use", listed(_use_for(plan, refusal))),
@@ -237,9 +240,14 @@ def _refused(plan: Plan, refusal: Refusal) -> tuple[str, tuple[ExplanationLine, 
     return answer, lines
 
 
+def _buys_none(plan: Plan, refusal: Refusal) -> bool:
+    """Whether the best plan with a commitment buys none of it, so that its cost is that without any purchase."""
+    return refusal.pays_above is not None and bool(plan.purchases) and refusal.total == plan.now.total
+
+
 def _why_refused(plan: Plan, refusal: Refusal) -> Iterator[str]:
     yield refusal.reason
-    if refusal.total is None or refusal.margin is None:
+    if refusal.total is None or refusal.margin is None or _buys_none(plan, refusal):
         return
     least = refusal.total - refusal.margin
     if least == plan.after.total:
@@ -284,7 +292,7 @@ def _other_plan(plan: Plan, other: Alternative) -> tuple[str, tuple[ExplanationL
     if other.name == plan.after.name:
         return "this is the plan", (ExplanationLine("why", plan.reasons),)
     versus = other.versus_plan
-    answer = f"not {other.name}: {more_of(plan, versus)}"
+    answer = f"{other.name}: {more_of(plan, versus)}"
     if versus < 0:
         answer = f"{other.name}: {format_money(-versus)} less over {horizon(plan)}, which whole instances cannot reach"
     elif not versus:

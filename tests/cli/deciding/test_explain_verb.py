@@ -140,6 +140,22 @@ def test_why_not_an_offer_says_which_use_it_needs(plan_file: Path, say: Say) -> 
     assert "instance 33 is in use 66.7%" in text
 
 
+def test_why_not_a_term_beyond_the_horizon_is_compared_with_buying_nothing(plan_file: Path, say: Say) -> None:
+    text = " ".join(" ".join(say(plan_file, "--why-not", "3y")).split())
+    assert re.search(r"none of it is worth buying, and all on demand costs \$[\d,]+ more over 1 y \(", text)
+    assert "in all against" not in text
+    assert "for the same demand" not in text
+
+
+def test_a_strategy_of_a_plan_that_simulated_none_is_answered_with_the_flag(
+    plan_file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["explain", str(plan_file), "--why-not", "hf"]) == 64
+    told = capsys.readouterr().err
+    assert "compared no strategies, so it cannot say why not HF" in told
+    assert "--strategy auto" in told
+
+
 def test_an_unknown_name_gets_a_suggestion(plan_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["explain", str(plan_file), "--why-not", "m7.4xlarg"]) == 64
     assert "did you mean" in capsys.readouterr().err
