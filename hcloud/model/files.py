@@ -83,7 +83,8 @@ _SORTS: tuple[tuple[Callable[[bytes], bool], Sort], ...] = (
     (
         _document("bill", "kinds", "purchases"),
         Sort(
-            "the plan of a whole bill", "plan one kind of machine of it: 'hcloud plan BILL --set kind=NAME --out FILE'"
+            "the plans of a bill's kinds of machine together",
+            "plan one kind of machine of it: 'hcloud plan BILL --set kind=NAME --out FILE'",
         ),
     ),
     (_document("error", "tool_version"), Sort("an error of hcloud", "it says what to do")),

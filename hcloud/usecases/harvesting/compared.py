@@ -21,6 +21,7 @@ from hcloud.usecases.studies.simulation import Study, setting_for, simulate_once
 
 ON, OFF = "on", "off"
 IDLE_HOURS, UNUSED = "idle hours", "idle hours unused"
+LEAST_TOLD = 0.0001  # ours: a smaller share of the cost is told as below it, not as 0.00%
 TAIL_KEPT = 0.01
 """Services' tails may be longer by so much with idle hours, as a share (ours)."""
 
@@ -132,7 +133,9 @@ def _harm(without: Measures, beside: Measures) -> str:
     """What idle hours do to a run that they must not; "" where they cost nothing and harm no service."""
     costs = without.cost.total, beside.cost.total
     if costs[1] > costs[0]:
-        return f"it costs {costs[1] / costs[0] - 1:.2%} more with them" if costs[0] else "it costs more with them"
+        share = costs[1] / costs[0] - 1 if costs[0] else 1.0
+        more = f"{share:.2%}" if share >= LEAST_TOLD else f"less than {LEAST_TOLD:.2%}"
+        return f"it costs {more} more with them" if costs[0] else "it costs more with them"
     services = None if beside.idle is None else beside.idle.beside
     if services is not None and services.queued > services.queued_without:
         return "more services wait for the reserve with them"
