@@ -83,7 +83,7 @@ _SORTS: tuple[tuple[Callable[[bytes], bool], Sort], ...] = (
     (
         _document("bill", "kinds", "purchases"),
         Sort(
-            "the plans of a bill's kinds of machine together",
+            "a list of plans, one for each kind of machine in a bill",
             "plan one kind of machine of it: 'hcloud plan BILL --set kind=NAME --out FILE'",
         ),
     ),
