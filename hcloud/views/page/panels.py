@@ -78,6 +78,11 @@ class Panel:
         return replace(self, marks=known, names=names)
 
 
+def _again(at: int) -> str:
+    """What tells a series apart from the one whose colour it has again: short dashes, paler areas and dots."""
+    return " p-again" if at >= COLOURS else ""
+
+
 @dataclass(frozen=True, slots=True)
 class PanelGroup:
     """Panels that stand side by side; where they are ``shared``, with one key, and one upright scale unless they have
@@ -98,7 +103,7 @@ class PanelGroup:
         """The class of each series."""
         known = self.kinds or {}
         rest = [s for s in dict.fromkeys(chain.from_iterable(p.series for p in self.panels)) if s not in known]
-        return {**known, **{name: f"p-c{at % COLOURS + 1}" for at, name in enumerate(rest)}}
+        return {**known, **{name: f"p-c{at % COLOURS + 1}{_again(at)}" for at, name in enumerate(rest)}}
 
 
 def panels(groups: Sequence[PanelGroup], width: int, about: str = "") -> Canvas:

@@ -45,6 +45,12 @@ def shapes(canvas: Canvas, kind: str) -> int:
     return sum(kind in e.get("class", "").split() for e in ET.fromstring(canvas.svg()).iter())
 
 
+def test_no_two_series_of_a_dozen_look_alike() -> None:
+    names = [f"application {at}" for at in range(12)]
+    classes = PanelGroup([panel("lines", names)]).classes()
+    assert len(set(classes.values())) == len(names)
+
+
 @pytest.mark.parametrize("width", [WIDTH, NARROW])
 @pytest.mark.parametrize("shared", [True, False])
 @pytest.mark.parametrize("kind", VALUES)
