@@ -71,7 +71,7 @@ def recommend(
 def plan_(
     ctx: typer.Context,
     *,
-    out: Annotated[Path, typer.Option(help="Write the purchase plan to this file.")],
+    out: Annotated[Path, typer.Option(help="Write the purchase plan to this file; 'commit recommend' needs none.")],
     plan: PlanFile = None,
     where: CommitFlags,
     later: Annotated[bool, typer.Option("--later", help="Also queue commitments that start later (AWS only).")] = False,
