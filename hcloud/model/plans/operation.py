@@ -27,7 +27,7 @@ class OperatingPoint:
     the share of jobs that kept 95 % of their performance, waiting included; ``batch_p5`` what all but 5 % of the batch
     jobs reach of their performance in isolation; ``tail_p95`` the tail latency of services, in multiples of isolation,
     that all but 5 % stay below; ``wait_p95`` seconds, and ``service_wait`` those that all but 1 % of the services begin
-    within. Figures that do not apply are None. ``verdict`` says why the
+    within, and ``job_wait`` all but 5 % of all jobs. Figures that do not apply are None. ``verdict`` says why the
     point was not chosen, with the margin; it is empty for the chosen one. ``hourly_by_seed`` and ``kept_by_seed`` are
     the figures that points are compared by, seed by seed from the first on.
     """
@@ -48,6 +48,7 @@ class OperatingPoint:
     hourly_by_seed: tuple[Decimal, ...] = ()
     kept_by_seed: tuple[float, ...] = ()
     service_wait: Band | None = None
+    job_wait: Band | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +83,7 @@ class Operation:
     runs: int = 0
     settled: bool = True
     service_wait: int | None = None
+    job_wait: int | None = None
 
     @property
     def is_missed(self) -> bool:

@@ -106,7 +106,8 @@ FRONT_WITH_KNEE = 3
 class OperatingTarget:
     """What the user wants: a share of jobs that keep their performance, and dollars a month at most; and when two
     points count as told apart: at ``confidence``, and not closer than ``alike`` (a part of all jobs, or of the cost).
-    All but 1 % of the services have to begin within ``service_wait`` seconds; None: no limit.
+    All but 1 % of the services have to begin within ``service_wait`` seconds, and all but 5 % of all jobs within
+    ``job_wait``; None: no limit.
     """
 
     qos: float
@@ -114,6 +115,7 @@ class OperatingTarget:
     confidence: float = 0.95
     alike: float = 0.005
     service_wait: int | None = None
+    job_wait: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,15 +140,22 @@ def with_front(points: Sequence[OperatingPoint]) -> list[OperatingPoint]:
 
 
 def meets(point: OperatingPoint, target: OperatingTarget) -> bool:
-    """Whether the share of jobs that keep their performance reaches the target in the mean, and services begin in
-    time."""
+    """Whether the share of jobs that keep their performance reaches the target in the mean, and jobs begin in time."""
     return point.kept_qos.mean >= target.qos and not begins_late(point, target)
 
 
 def begins_late(point: OperatingPoint, target: OperatingTarget) -> bool:
-    """Whether more than 1 % of the services wait longer than is allowed before they begin."""
-    waits, most = point.service_wait, target.service_wait
-    return waits is not None and most is not None and waits.mean > most
+    """Whether more services or jobs wait longer than is allowed before they begin."""
+    return bool(late(point, target))
+
+
+def late(point: OperatingPoint, target: OperatingTarget) -> tuple[tuple[str, float, int], ...]:
+    """Which limits on waits a point is above, by their keys, with the wait and what is allowed, in seconds."""
+    waits = (
+        ("service_wait", point.service_wait, target.service_wait),
+        ("job_wait", point.job_wait, target.job_wait),
+    )
+    return tuple((key, wait.mean, most) for key, wait, most in waits if wait and most is not None and wait.mean > most)
 
 
 def is_affordable(point: OperatingPoint, target: OperatingTarget) -> bool:
@@ -176,8 +185,8 @@ def model_of(affordable: Sequence[OperatingPoint], target: OperatingTarget) -> O
 
 def is_worse(point: OperatingPoint, model: OperatingPoint, target: OperatingTarget) -> bool:
     """Whether fewer jobs keep their performance than with the model, told by the seeds that both were run with; where
-    the model misses the target itself, fewer by more than what is alike. Or whether services begin late, and not with
-    the model."""
+    the model misses the target itself, fewer by more than what is alike. Or whether jobs begin late, and not with the
+    model."""
     if begins_late(point, target) and not begins_late(model, target):
         return True
     gap, allowed = quality_gap(point, model, target), 0.0 if meets(model, target) else target.alike

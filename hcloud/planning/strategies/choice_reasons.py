@@ -11,10 +11,10 @@ from hcloud.model.plans.operation import OperatingPoint
 from hcloud.planning.strategies.choice import (
     OperatingTarget,
     Paired,
-    begins_late,
     choose,
     in_doubt,
     is_affordable,
+    late,
     meets,
     model_of,
     quality_gap,
@@ -39,24 +39,25 @@ def _verdict(point: OperatingPoint, chosen: OperatingPoint, target: OperatingTar
     better = quality_gap(point, chosen, target)
     if dearer > 0 and not meets(chosen, target) and better.mean > 0 >= better.low and better.count > 1:
         return f"{format_money(dearer)}/month dearer, and not told to be better: {_points(better)}"
-    if late := told_late(point, target):
-        return late
+    if waits := told_late(point, target):
+        return waits
     if not meets(point, target):
         return f"{point.kept_qos.mean:.1%} of jobs keep their performance, {target.qos:.1%} are asked for"
     return f"{format_money(dearer)}/month dearer" if dearer else "no cheaper"
 
 
-def late_services(wait: float, allowed: int) -> str:
-    """How long services wait, and how long they may, in seconds."""
-    told = f"1% of services wait {format_span(wait)} or longer before they begin"
-    return f"{told} ({format_duration(allowed)} allowed, operation.service_wait)"
+LATE_ONES = {"service_wait": "1% of services", "job_wait": "5% of jobs"}
+
+
+def told_wait(key: str, wait: float, allowed: int) -> str:
+    """How long services or jobs wait, and how long they may by the key, in seconds."""
+    told = f"{LATE_ONES[key]} wait {format_span(wait)} or longer before they begin"
+    return f"{told} ({format_duration(allowed)} allowed, operation.{key})"
 
 
 def told_late(point: OperatingPoint, target: OperatingTarget) -> str:
-    """The same of a simulated point; empty where its services begin in time."""
-    if point.service_wait is None or target.service_wait is None or not begins_late(point, target):
-        return ""
-    return late_services(point.service_wait.mean, target.service_wait)
+    """The same of a simulated point; empty where its jobs begin in time."""
+    return "; ".join(told_wait(*one) for one in late(point, target))
 
 
 def _points(gap: Paired) -> str:
@@ -98,8 +99,8 @@ def _main(points: Sequence[OperatingPoint], chosen: OperatingPoint, target: Oper
     if good:
         which = f"cheapest of the {len(good)} of {len(points)} that keep" if len(good) > 1 else "only one that keeps"
         return f"{who} is the {which} the target{within}: {kept}, {target.qos:.1%} asked for"
-    late = f"; {late}" if (late := told_late(chosen, target)) else ""
-    return f"none of {len(points)}{within} keeps the target of {target.qos:.1%}; {who} comes closest: {kept}{late}"
+    waits = f"; {waits}" if (waits := told_late(chosen, target)) else ""
+    return f"none of {len(points)}{within} keeps the target of {target.qos:.1%}; {who} comes closest: {kept}{waits}"
 
 
 def _told_from(chosen: OperatingPoint, model: OperatingPoint, target: OperatingTarget, missed: str) -> str:

@@ -25,7 +25,12 @@ class Wish:
 def target_of(operation: Operation) -> OperatingTarget:
     """What was wished for."""
     return OperatingTarget(
-        operation.qos_target, operation.budget, operation.confidence, operation.alike, operation.service_wait
+        operation.qos_target,
+        operation.budget,
+        operation.confidence,
+        operation.alike,
+        operation.service_wait,
+        operation.job_wait,
     )
 
 

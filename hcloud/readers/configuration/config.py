@@ -28,16 +28,7 @@ from hcloud.readers.configuration.live_sections import (
     ReportSection,
 )
 from hcloud.readers.configuration.owned_section import OwnedSection, Years
-from hcloud.readers.section import (
-    FROM_TEXT,
-    SPAN,
-    Age,
-    Seconds,
-    Section,
-    Untitled,
-    setting,
-    validated,
-)
+from hcloud.readers.section import FROM_TEXT, SPAN, Age, Seconds, Section, Untitled, setting, validated
 from hcloud.units import SECONDS_PER_HOUR, parse_duration
 
 
@@ -233,6 +224,9 @@ class OperationSection(Section):
     qos: Share = setting(0.9, "share of jobs that shall keep 95% of their performance [share]")
     service_wait: Seconds | None = setting(
         parse_duration("1d"), "all but 1% of services have to begin within this; null: no limit (ours) [duration]"
+    )
+    job_wait: Seconds | None = setting(
+        parse_duration("1d"), "all but 5% of jobs have to begin within this; null: no limit (ours) [duration]"
     )
     budget: Annotated[Decimal, Field(gt=0)] | None = setting(None, "most a month may cost; null: no limit [$/month]")
     seeds: int = setting(3, "seeds that every point is simulated with at least [count]", ge=1, le=1000)

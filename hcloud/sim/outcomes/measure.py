@@ -122,6 +122,7 @@ class ServiceQuality:
     queued: Distribution
     kept_qos: float
     service_wait: float
+    job_wait: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,16 +312,20 @@ def _service(outcome: RunOutcome) -> ServiceQuality:
         Distribution.of(waits),
         Distribution.of(np.asarray(outcome.of_tasks("queued")[queued], np.float64)),
         kept / max(len(outcome.tasks) - int(outcome.world.tally.cancelled), 1),
-        _service_wait(outcome),
+        *_longest_waits(outcome),
     )
 
 
-def _service_wait(outcome: RunOutcome) -> float:
-    services = outcome.tasks.service == 1
+def _longest_waits(outcome: RunOutcome) -> tuple[float, float]:
+    """The seconds within which all but 1% of the services begin, and all but 5% of all jobs; NaN of none."""
     began, cancelled, over = outcome.of_tasks("began"), outcome.of_tasks("cancelled"), float(outcome.world.tally.now)
     ends = np.where(began >= 0, began, np.where(cancelled >= 0, np.minimum(cancelled, over), over))
-    waits = (ends - outcome.submit)[services]  # a wait that one of them had: between two, one of 14 would be hidden
-    return float(np.quantile(waits, 0.99, method="inverted_cdf")) if len(waits) else float("nan")
+    waits = ends - outcome.submit
+
+    def all_but(share: float, some: Reals) -> float:  # a wait that one had: between two, one of 14 would be hidden
+        return float(np.quantile(some, 1 - share, method="inverted_cdf")) if len(some) else float("nan")
+
+    return all_but(0.01, waits[outcome.tasks.service == 1]), all_but(0.05, waits)
 
 
 def _use(outcome: RunOutcome) -> CapacityMeasures:

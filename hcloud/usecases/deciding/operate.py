@@ -142,6 +142,7 @@ def operate(ground: OperationBasis, advance: Progress) -> Operation:
         runs=count,
         settled=not in_doubt(points, target),
         service_wait=wish.service_wait,
+        job_wait=wish.job_wait,
     )
 
 
@@ -331,6 +332,7 @@ def _point(study: Study, candidate: StrategyCandidate, runs: Sequence[Measures],
         hourly_by_seed=tuple(rate(Decimal(repr(dollars_per_hour(run))) - paid + held.hourly) for run in runs),
         kept_by_seed=tuple(round(kept_qos(run), 6) for run in runs),
         service_wait=_band(runs, lambda m: m.service.service_wait),
+        job_wait=_band(runs, lambda m: m.service.job_wait),
     )
 
 

@@ -72,7 +72,7 @@ class SimulationRequest:
 
 def quality_asked(wish: OperationSection) -> OperatingTarget:
     """The quality that is asked for, and what it may cost."""
-    return OperatingTarget(wish.qos, wish.budget, wish.confidence, wish.alike, wish.service_wait)
+    return OperatingTarget(wish.qos, wish.budget, wish.confidence, wish.alike, wish.service_wait, wish.job_wait)
 
 
 @dataclass(frozen=True, slots=True)

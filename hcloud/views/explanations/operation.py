@@ -7,8 +7,8 @@ from decimal import Decimal
 
 from hcloud.model.plans.operation import OperatingPoint, Operation
 from hcloud.model.plans.plan import Plan
-from hcloud.planning.strategies.choice import begins_late, meets
-from hcloud.planning.strategies.choice_reasons import named, told_late
+from hcloud.planning.strategies.choice import late, meets
+from hcloud.planning.strategies.choice_reasons import LATE_ONES, named, told_late
 from hcloud.planning.strategies.flips_of_target import (
     higher_target,
     lower_budget,
@@ -56,8 +56,8 @@ def _against(operation: Operation) -> Iterator[str]:
     chosen = operation.chosen
     if chosen.kept_qos.mean < operation.qos_target and not operation.meets_target:
         yield f"misses the target of {percent(operation.qos_target)} of jobs"
-    if late := told_late(chosen, target_of(operation)):
-        yield late
+    if waits := told_late(chosen, target_of(operation)):
+        yield waits
     if not operation.within_budget:
         yield "over the budget"
     if chosen.kept_qos.half is None:
@@ -104,8 +104,8 @@ def explain_point(operation: Operation, point: OperatingPoint) -> tuple[str, tup
 def _brings_in(operation: Operation, point: OperatingPoint) -> Iterator[str]:
     """What would make a point the chosen one, as far as wishes go; else by how much it would have to be cheaper."""
     dearer = point.monthly - operation.chosen.monthly
-    if begins_late(point, target_of(operation)) and point.service_wait is not None:
-        yield f"operation.service_wait: {format_span(point.service_wait.mean)} or more, for its services begin late"
+    for key, wait, _ in late(point, target_of(operation)):
+        yield f"operation.{key}: {format_span(wait)} or more, as {LATE_ONES[key]} begin late"
     if point.kept_qos.mean < operation.qos_target:
         cheapest = all(
             p.hourly >= point.hourly or p.kept_qos.mean < point.kept_qos.mean

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 
 from hcloud.planning.strategies.choice import OperatingTarget
-from hcloud.planning.strategies.choice_reasons import late_services
+from hcloud.planning.strategies.choice_reasons import told_wait
 from hcloud.sim.outcomes.comparison import ComparedStrategy, StrategyComparison, dollars_per_hour, kept_qos
 from hcloud.sim.outcomes.interval import Interval
 from hcloud.units import HOURS_PER_MONTH, and_last, counted
@@ -59,9 +59,11 @@ def _short_of(one: ComparedStrategy, target: OperatingTarget) -> Iterator[str]:
     """What a strategy misses of the target."""
     if (kept := one.interval(kept_qos).mean) < target.qos:
         yield f"keeps 95% of performance for {kept:.1%} of jobs ({100 * target.qos:g}% asked for, operation.qos)"
-    wait = one.interval(lambda run: run.service.service_wait).mean
-    if target.service_wait is not None and wait > target.service_wait:
-        yield late_services(wait, target.service_wait)
+    services = one.interval(lambda run: run.service.service_wait).mean
+    jobs = one.interval(lambda run: run.service.job_wait).mean
+    for key, wait, most in (("service_wait", services, target.service_wait), ("job_wait", jobs, target.job_wait)):
+        if most is not None and wait > most:
+            yield told_wait(key, wait, most)
 
 
 def told_of_bills(comparison: StrategyComparison) -> Iterator[str]:

@@ -269,7 +269,8 @@ def test_services_that_cannot_begin_are_no_cheap_plan(
     assert operation["strategy"] == "HC"
     everything = next(p for p in operation["points"] if p["strategy"] == "SR")
     assert "1% of services wait 21d or longer before they begin (1d allowed, operation.s" in everything["verdict"]
-    monkeypatch.setenv("HYC_OPERATION__SERVICE_WAIT", "null")
+    for key in ("SERVICE_WAIT", "JOB_WAIT"):
+        monkeypatch.setenv(f"HYC_OPERATION__{key}", "null")
     assert run(planned(path, "-s", "SR,HC", "--qos", "0.5", "-o", "json")) == 0
     assert json.loads(capsys.readouterr().out)["operation"]["strategy"] == "SR"
     monkeypatch.delenv("HYC_OPERATION__SERVICE_WAIT")

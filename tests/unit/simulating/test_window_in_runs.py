@@ -90,3 +90,4 @@ def test_how_long_services_wait_is_what_one_of_them_waited() -> None:
     assert measure(outcome).service.service_wait >= 5 * DAY
     cancelled[3] = HOUR
     assert measure(outcome).service.service_wait == HOUR
+    assert measure(outcome).service.job_wait == HOUR, "of 14 one is more than 5 %"
