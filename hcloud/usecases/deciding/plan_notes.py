@@ -366,7 +366,7 @@ def _of_operation(seen: PlanNoteInputs, operation: Operation) -> Iterator[str]:
     if any(c.speed != 1 for c in seen.decision.types):
         yield "the simulation counts all vCPUs as equal; only the plan's arithmetic uses the speeds of types"
     if not operation.meets_target:
-        late = " with jobs that begin in time" if operation.chosen.kept_qos.mean >= operation.qos_target else ""
+        late = " and begins them in time" if operation.chosen.kept_qos.mean >= operation.qos_target else ""
         yield f"no strategy keeps the target of {operation.qos_target:.1%} of jobs{late} (exit code 3)"
     if not operation.within_budget:
         yield "no strategy stays within the budget: the cheapest is shown (exit code 3)"
