@@ -653,8 +653,45 @@ def test_numbers_of_machines_are_not_taken_for_vcpus(column: str, tmp_path: Path
     assert isinstance(read, Demand)
     assert read.cores.tolist() == [44.0, 20.0]
     path.write_text(f"time,{column}\n{iso(0)},11.5\n{iso(1)},5\n")
-    with pytest.raises(InputError, match="the unit of"):
+    with pytest.raises(InputError, match="is by its name how many machines run, and not their vCPUs"):
         read_workload(path)
+
+
+@pytest.mark.parametrize(
+    ("columns", "kept"),
+    [
+        (("DesiredCapacity", "TotalInstances", "InService"), "InService"),
+        (("GroupTotalInstances", "GroupDesiredCapacity"), "GroupTotalInstances"),
+        (("web_desired_replicas", "web_ready_replicas", "web replicas"), "web_ready_replicas"),
+    ],
+)
+def test_one_fleet_counted_in_several_states_is_not_added_up(
+    columns: tuple[str, ...], kept: str, tmp_path: Path
+) -> None:
+    """Three columns of one group of four to seven instances were 84 vCPUs, where 28 ran."""
+    path = tmp_path / "use.csv"
+    path.write_text(f"time,{','.join(columns)}\n{iso(0)}{',4' * len(columns)}\n{iso(1)}{',7' * len(columns)}\n")
+    for options in (WorkloadOptions(), WorkloadOptions(series_value="machines", series_cores=4.0)):
+        with pytest.raises(InputError, match="count the machines of one fleet by their names") as refused:
+            read_workload(path, options=options)
+        assert isinstance(refused.value.hint, Advice)
+        chosen = refused.value.hint.on(WorkloadOptions(series_value="machines", series_cores=4.0))
+        assert f"value={kept}" in chosen.columns
+        read = read_workload(path, options=chosen)
+        assert isinstance(read, Demand)
+        assert read.cores.tolist() == [16.0, 28.0]
+
+
+def test_two_fleets_in_two_states_are_refused_and_two_fleets_are_not(tmp_path: Path) -> None:
+    path = tmp_path / "use.csv"
+    path.write_text(f"time,web_running_pods,web_desired_pods,db_pods\n{iso(0)},4,4,2\n{iso(1)},7,7,2\n")
+    with pytest.raises(InputError, match="count the machines of one fleet") as refused:
+        read_workload(path)
+    assert refused.value.hint == "leave one column for each fleet"
+    path.write_text(f"time,web_running_pods,db_running_pods\n{iso(0)},4,2\n{iso(1)},7,2\n")
+    read = read_workload(path, options=WorkloadOptions(series_value="machines", series_cores=2.0))
+    assert isinstance(read, Demand)
+    assert read.cores.tolist() == [12.0, 18.0]
 
 
 @pytest.mark.parametrize("column", ["Usage in MHz", "web01 CPU MHz", "cpu.usagemhz.average"])
@@ -685,3 +722,19 @@ def test_hours_in_columns_are_no_machines(name: str, tmp_path: Path) -> None:
     path.write_text("date,web1,web2\n2026-11-01,1,2\n")
     with pytest.raises(InputError, match="the unit of"):
         read_workload(path)
+
+
+@pytest.mark.parametrize(("beside", "cells"), [("Total", "49"), ("Weekday,VM", "Sunday,a"), ("Wochentag", "So")])
+@pytest.mark.parametrize("is_before", [False, True])
+def test_columns_beside_those_of_hours_are_no_hours(beside: str, cells: str, is_before: bool, tmp_path: Path) -> None:
+    """With a column of sums the hint left it out and added up the hours: 525,175 vCPU-hours of 21,882."""
+    path = tmp_path / "days.csv"
+    hours = [",".join(f"{h:02}:00" for h in range(24)), ",".join(["2"] * 23 + ["3"])]
+    lines = [f"{two},{one}" if is_before else f"{one},{two}" for one, two in zip(hours, (beside, cells), strict=True)]
+    path.write_text(f"date,{lines[0]}\n" + "".join(f"2026-11-0{d},{lines[1]}\n" for d in (1, 2)))
+    with pytest.raises(InputError, match="each row is a day, with a column for each 60 minutes of it") as refused:
+        read_workload(path)
+    subprocess.run(refused.value.hint.partition(": ")[2], shell=True, cwd=tmp_path, check=True)
+    read = read_workload(tmp_path / "mended.csv", options=WorkloadOptions(series_value="cores"))
+    assert isinstance(read, Demand)
+    assert read.cores.tolist() == ([2.0] * 23 + [3.0]) * 2

@@ -26,6 +26,11 @@ _HOUR_NAME = re.compile(
 )
 _RANGE = re.compile(r"([012]?\d(?::[0-5]\d)?) ?[-–] ?[012]?\d(?::[0-5]\d)?", re.ASCII)
 _HOURS, _DAY_SECONDS = 24, 86_400
+_OF_A_DAY = re.compile(
+    r"(week_?day|day_of_(the_)?week|dow|day|week|wochentag|tag|kw|month"
+    r"|(daily_|day_|grand_)?(total|sum|average|avg|mean|max(imum)?|min(imum)?|peak|summe|gesamt|mittel(wert)?))s?"
+)
+"""Columns of a row of a day that are no hour of it and no machine."""
 _HOUR = re.compile(r"[012]?\d", re.ASCII)
 
 
@@ -52,22 +57,29 @@ def refuse_days_apart(source: TraceFile, names: Sequence[str], first: Sequence[s
 
 def refuse_hours_across(source: TraceFile, names: Sequence[str], first: Sequence[str], mark: str) -> None:
     """InputError for a table with a row a day and a column for each hour of it, or for each equal part of an hour: read
-    as machines they would be added up, 24 for one."""
-    count = len(names) - 1
-    if count < _HOURS or _DAY_SECONDS % count or len(first) != len(names) or not _DAY.fullmatch(first[0].strip()):
+    as machines they would be added up, 24 for one. Beside them a weekday, sums of the day and a machine may stand."""
+    days = [at for at, cell in enumerate(first) if _DAY.fullmatch(cell.strip())] if len(first) == len(names) else []
+    minutes = {at: found for at, name in enumerate(names) if at not in days and (found := _minutes(name)) is not None}
+    count, begin = len(minutes), min(minutes, default=0)
+    if len(days) != 1 or count < _HOURS or _DAY_SECONDS % count or list(minutes) != [*range(begin, begin + count)]:
         return
-    minutes = [at for at in map(_minutes, names[1:]) if at is not None]
     each = 24 * 60 / count
-    if [at - (minutes or [0])[0] for at in minutes] != [round(place * each) for place in range(count)]:
+    if [at - minutes[begin] for at in minutes.values()] != [round(place * each) for place in range(count)]:
         return
-    clock = f'sprintf("%02d:%02d", int((i - 2) * {each:g} / 60), (i - 2) * {each:g} % 60)'
-    rows = f'for (i = 2; i <= NF; i++) print $1 " " {clock} "{mark}" $i'
-    program = f'{{sub(/\\r$/, "")}} NR == 1 {{print "timestamp{mark}value"; next}} NF {{{rows}}}'
-    command = "" if b'"' in source.head else piped(source, f"awk -F{shlex.quote(mark)} {shlex.quote(program)}")
+    beside = [at for at in range(len(names)) if at not in (*days, *minutes)]
+    others = [at for at in beside if not _OF_A_DAY.fullmatch(spelt(names[at]))]
+    clock = f'sprintf("%02d:%02d", int((i - {begin + 1}) * {each:g} / 60), (i - {begin + 1}) * {each:g} % 60)'
+    machine = "".join(f' "{mark}" ${at + 1}' for at in others)
+    row = f'print ${days[0] + 1} " " {clock}{machine} "{mark}" $i'
+    header = mark.join(["timestamp", *(["name"] * len(others)), "value"])
+    rows = f"for (i = {begin + 1}; i <= {begin + count}; i++) {row}"
+    program = f'{{sub(/\\r$/, "")}} NR == 1 {{print "{header}"; next}} NF {{{rows}}}'
+    is_clear = len(others) < 2 and b'"' not in source.head
+    command = piped(source, f"awk -F{shlex.quote(mark)} {shlex.quote(program)}") if is_clear else ""
     raise InputError(
-        f"{source.name}: each row is a day, with a column for each {each:g} minutes of it ({shown(names[1])} to"
-        f" {shown(names[-1])}), and no machine",
-        hint=f"write a row for each time{': ' + command if command else ''}",
+        f"{source.name}: each row is a day, with a column for each {each:g} minutes of it ({shown(names[begin])} to"
+        f" {shown(names[begin + count - 1])}){'' if others else ', and no machine'}",
+        hint=f"write a row for each time{' and machine' * bool(others)}{': ' + command if command else ''}",
     )
 
 

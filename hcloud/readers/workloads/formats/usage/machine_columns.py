@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from hcloud.errors import InputError
 from hcloud.readers.workloads.commands import Advice, advice
 from hcloud.readers.workloads.findings import shown
+from hcloud.readers.workloads.formats.usage.counted import refuse_states
 from hcloud.readers.workloads.meanings import (
     JOBS,
     NOT_IN_USE,
@@ -178,6 +179,8 @@ def _wide(source: TraceFile, names: list[str], options: WorkloadOptions, time: i
             f"{said})",
             hint=hint,
         )
+    if not options.columns:
+        refuse_states(source, names[time], [names[at] for at in kept])
     units, parts = {at: _unit(names[at]) for at in kept}, {at: _in_a_vcpu(names[at], options) for at in kept}
     return MachineColumns(time, tuple(kept), units=units, in_a_vcpu=parts, left_out=tuple(names[at] for at in odd))
 

@@ -15,6 +15,7 @@ from hcloud.planning.forecasting.demand import TimeGrid
 from hcloud.readers.workloads import limits
 from hcloud.readers.workloads.commands import advice
 from hcloud.readers.workloads.findings import Findings, shown
+from hcloud.readers.workloads.formats.usage.counted import counts_machines
 from hcloud.readers.workloads.formats.usage.series import (
     EXAMPLE_CORES,
     HIGHEST,
@@ -50,9 +51,6 @@ _COUNTER = re.compile(
 """A counter by its name: no rate of one, no recording rule, and no label's value."""
 
 
-_MACHINE = "(instance|replica|machine|node|host|server|vm|pod|task|executor|worker|container)"
-_COUNTED = re.compile(rf"(.*_)?{_MACHINE}(s|s?_count)")
-"""The name of a column that counts machines."""
 _MHZ = re.compile(r"(_|^|usage)mhz(_|$)")
 _PCT = re.compile(r"pct", re.IGNORECASE)
 """In a name of Elastic's, a fraction; else percent."""
@@ -265,10 +263,10 @@ def _unknown_unit(source: TraceFile, found: Sequence[MeasuredSeries], options: W
 
 
 def _are_counts(found: Sequence[MeasuredSeries]) -> bool:
-    """Whether series are numbers of machines by the names of their columns: whole ones alone, over one at some time."""
-    whole = all((series.values == np.rint(series.values)).all() for series in found)
-    named = all(_COUNTED.fullmatch(spelt(series.where)) for series in found)
-    return whole and named and any(series.values.max() > 1 for series in found)
+    """Whether series are numbers of machines, or means of them, by the names of their columns: over one at some
+    time."""
+    named = all(counts_machines(series.where) for series in found)
+    return named and any(series.values.max() > 1 for series in found)
 
 
 def _of_machines(source: TraceFile, found: Sequence[MeasuredSeries], options: WorkloadOptions) -> InputError:
