@@ -481,6 +481,23 @@ def test_times_without_a_zone_are_of_the_one_that_is_said(tmp_path: Path, suffix
     assert ("times", "Europe/Berlin", "zone") in [(m.column, m.rule, m.key) for m in found.provenance.modelled]
 
 
+def test_a_job_of_the_hour_that_comes_twice_ends_after_it_began(tmp_path: Path) -> None:
+    """It was refused as ending before it began, with its zone said, too; an hour that comes once is still refused."""
+    path = tmp_path / "jobs.csv"
+    path.write_text("submit,end\n2026-10-25T02:50:00,2026-10-25T02:10:00\n2026-10-25T01:00:00,2026-10-25T04:00:00\n")
+    with pytest.raises(InputError, match="not within a job's length of its begin") as refused:
+        read_workload(path)
+    assert str(refused.value.hint).startswith("where clocks were put back, say the zone (--set zone=Europe/Berlin)")
+    found = read_workload(path, options=WorkloadOptions(zone="Europe/Berlin"))
+    assert isinstance(found, Jobs)
+    assert dict(zip(found.submit.tolist(), found.duration.tolist(), strict=True)) == {
+        1_792_889_400.0: 1200.0, 1_792_882_800.0: 14_400.0
+    }  # fmt: skip
+    path.write_text("submit,end\n2026-10-26T02:50:00,2026-10-26T02:10:00\n")
+    with pytest.raises(InputError, match="not within a job's length of its begin"):
+        read_workload(path, options=WorkloadOptions(zone="Europe/Berlin"))
+
+
 DATES = [
     ("day-first", ["31.10.2026 14:30", "01.11.2026 14:30:05"], ""),
     ("day-first", ["02.11.2026 10:00", "1.12.26 10:00"], "if the day comes first (else say month-first), "),

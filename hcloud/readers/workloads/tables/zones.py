@@ -33,9 +33,22 @@ def put_back(times: Floats, zone: str) -> Floats:
     shifted = times.copy()
     for at in order[1:][np.diff(times[order]) == 0].tolist():
         time = float(times[at])
-        if _local(time, zone) == _local(time + SECONDS_PER_HOUR, zone):
+        if _comes_twice(time, zone):
             shifted[at] += SECONDS_PER_HOUR
     return shifted
+
+
+def later_ends(begins: Floats, ends: Floats, zone: str) -> Floats:
+    """Unix seconds of ends, an hour later where one is before its begin and of an hour that comes twice."""
+    shifted = ends.copy()
+    for at in np.flatnonzero((ends < begins) & (begins <= ends + SECONDS_PER_HOUR)).tolist():
+        if _comes_twice(float(ends[at]), zone):
+            shifted[at] += SECONDS_PER_HOUR
+    return shifted
+
+
+def _comes_twice(time: float, zone: str) -> bool:
+    return _local(time, zone) == _local(time + SECONDS_PER_HOUR, zone)
 
 
 def _local(time: float, zone: str) -> datetime:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hcloud.model.workload import Jobs
+from hcloud.model.workload import DATES_FROM, Jobs
 from hcloud.readers.workloads import limits
 from hcloud.readers.workloads.findings import Findings
 from hcloud.readers.workloads.formats.jobs.job_schema import job_schema
@@ -22,6 +22,8 @@ from hcloud.readers.workloads.tables.delimited import Progress, header_layout, r
 from hcloud.readers.workloads.tables.header import header_names
 from hcloud.readers.workloads.tables.locate import lines_of
 from hcloud.readers.workloads.tables.mending import mending_command
+from hcloud.readers.workloads.tables.zones import later_ends
+from hcloud.units import SECONDS_PER_HOUR
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -53,6 +55,9 @@ def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None 
             )
         error = findings.error()
         error.hint = mending_command(source, findings.problems, rest=len(wrong) < sink.rows)
+        has_dates = sink.numbers("submit")[wrong].min() >= DATES_FROM
+        if has_dates and not sink.local_zone and duration[wrong].min() >= -SECONDS_PER_HOUR:
+            error.hint = f"where clocks were put back, say the zone (--set zone=Europe/Berlin); else {error.hint}"
         raise error
     draft = Draft(source.name, FORMAT, source.digest(), sink.numbers("submit"), duration, rows=sink.rows)
     draft.repair(STILL_RUNS, _open_ends(sink, options))
@@ -77,6 +82,8 @@ def _durations(sink: Sink, options: WorkloadOptions) -> tuple[Floats, NDArray[np
     if _open_ends(sink, options):
         times = [sink.numbers(name) for name in ("submit", "start", "end") if sink.has(name)]
         ends = np.where(np.isnan(ends), max(float(np.nanmax(t, initial=0.0)) for t in times), ends)
+    if sink.local_zone:
+        ends = later_ends(begins, ends, sink.local_zone)
     duration = ends - begins
     return duration, np.flatnonzero((duration < 0) | (duration > limits.DURATION_SECONDS))
 
