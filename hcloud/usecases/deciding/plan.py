@@ -168,6 +168,7 @@ def plan_for(
         demand=demand,
         assumptions=tuple(assumptions(demand, settings, decision)),
         warnings=(
+            *(_of_renewals(basis, decision, given) if known.explained else ()),
             *basis.notes,
             *basis.fell,
             *filter(None, [apart.said]),
@@ -200,9 +201,14 @@ def _advised(
         yield from advice(decision, basis.book, basis.demand, given, more)
         if given.idle is None and given.holdings is None:
             yield from on_spot(decision, basis.book, basis.demand, given)
+
+
+def _of_renewals(basis: PlanBasis, decision: FleetDecision, given: Given) -> Iterator[str]:
+    """What renewing at its end what is owned would save, where that is known: dollars that a plan leaves."""
     is_stated = len(basis.owned) == len(basis.loaded.config.owned)  # a bill's own have its prices, and no key to change
     if is_stated and given.holdings is None:
         idle = "the plan has idle hours" if given.idle is not None else ""
+        is_simulated = basis.loaded.config.operation.strategy is not None
         why_not = "the reserve is that of a strategy" if is_simulated else idle
         yield from renewal(decision, basis.book, basis.demand, given, why_not)
 
