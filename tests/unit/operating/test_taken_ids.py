@@ -112,7 +112,7 @@ def test_a_screen_keeps_nothing_of_what_it_showed(tmp_path: Path) -> None:
     world = World.of(tmp_path / "journal.jsonl", [job("a", seconds=9.0), job("b", seconds=9.0)])
     world.engine.codes = {"b": 7}
     console = Console(file=io.StringIO(), force_terminal=True, width=200)
-    here: Any = SimpleNamespace(stops=[], loaded=load_config(None))
+    here: Any = SimpleNamespace(stops=[], is_local=True, loaded=load_config(None))
     with contextlib.closing(world):
         operation = OpenedWork(world.start(), tmp_path, world.origin, goes_on=True)
         with pytest.raises(typer.Exit):  # as one failed
