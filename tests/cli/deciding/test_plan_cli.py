@@ -253,6 +253,24 @@ def test_beside_what_is_owned_no_screen_calls_it_all_on_demand(
     assert screen.count("with what you own") == 2
 
 
+def test_what_renewing_saves_is_the_first_warning(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It was the fifth of a dozen remarks: who followed the first line reserved 56 vCPUs beside 40 for four months."""
+    series, config = tmp_path / "use.csv", tmp_path / "hcloud.yaml"
+    rows = [f"{1_790_812_800 + 3600 * hour},{58 + 12 * (8 <= hour % 24 < 20)}" for hour in range(24 * 28)]
+    series.write_text("\n".join(["timestamp,value", *rows]) + "\n", encoding="utf-8")
+    config.write_text(
+        "owned: [{provider: gcp, region: us-central1, instance_type: e2-standard-8, option: committed-use,"
+        " term_years: 1, count: 5, expires: 2027-03-30}]\n",
+        encoding="utf-8",
+    )
+    market = ["--provider", "gcp", "--region", "us-central1", "--family", "e2", "--set", "series_value=cores"]
+    assert run(["plan", str(series), "-f", str(config), *market, *NOW, "--json"]) == 0
+    first, *others = json.loads(capsys.readouterr().out)["warnings"]
+    assert first.startswith("you own 5 x e2-standard-8 until 2027-03-30: reserving 18 vCPUs now and renewing those")
+    assert re.search(r"\$[\d,]+ less than reserving \d\d vCPUs now", first)
+    assert not any("renewing" in other for other in others)
+
+
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
