@@ -359,7 +359,7 @@ def _holding(best: Candidate, optimum: ChosenFleet, count: int, settings: PlanSe
     forecast = optimum.option.parts.planned
     fleet = serve(forecast, (best,), fill(best.commitments, count, forecast.hours))
     gap = float(fleet.cost - evaluate(best, forecast, None, settings.spread_min_saving).bound)
-    method = f"a reserve of {count}, chosen by simulation"
+    method = "simulated reserve"
     return ChosenFleet((best,), optimum.option, fleet, method, gap, optimum.lower_bound)
 
 

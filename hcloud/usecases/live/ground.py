@@ -44,7 +44,7 @@ from hcloud.usecases.live.launch_template import (
     user_data,
     with_types,
 )
-from hcloud.usecases.live.places import FAKE_FILE, CloudSelection, place_of, remembered
+from hcloud.usecases.live.places import FAKE_FILE, CloudSelection, cloud_of_state, place_of, remembered
 from hcloud.usecases.live.state import open_store
 from hcloud.usecases.prices.age import OLDEST_PRICE_SECONDS, AllowedAge, WantedPrice
 from hcloud.usecases.workloads.sources import check_regions, in_places, open_prices
@@ -255,11 +255,13 @@ def opened(
 
     Raises UsageError where none is named, StaleError where it is another account than the configuration's.
     """
-    selection = where.cloud or loaded.config.live.cloud
-    if selection is None:
-        raise UsageError("no cloud given", hint="--cloud aws, gcp, azure, local, fake; or live.cloud of hcloud.yaml")
-    directory = where.state or loaded.config.live.state
+    selection, directory = where.cloud or loaded.config.live.cloud, where.state or loaded.config.live.state
     local = directory if where.state or "://" in directory else str(loaded.base / directory)
+    if selection is None:
+        before = "" if "://" in local else cloud_of_state(open_store(local))
+        known = f"of the state in {directory}: --cloud {before}; else " if before else ""
+        hint = f"{known}--cloud aws, gcp, azure, local, fake; or live.cloud of hcloud.yaml"
+        raise UsageError("no cloud given", hint=hint)
     store = open_store(local)
     place = place_of(loaded, selection, lambda: where.known or remembered(store, selection, _beside(local)))
     today = at.date()

@@ -64,7 +64,7 @@ def place_of(loaded: Loaded, selection: str, known: Callable[[], CloudRegion | N
 def selected_for(loaded: Loaded, named: str | None, scope: Scope) -> str:
     """The cloud to open for a plan: the one that is named, else the one that the plan was made for, a rehearsal if it
     was one. UsageError, before it is opened, where these are two."""
-    made_for = f"{FAKE}:{scope.cloud}" if scope.endpoint == IN_MEMORY else scope.cloud
+    made_for = _named(scope)
     selection, known = named or loaded.config.live.cloud or made_for, CloudRegion(scope.cloud, scope.region)
     if (scope.cloud, is_fake(made_for)) == (place_of(loaded, selection, lambda: known).provider, is_fake(selection)):
         return selection
@@ -72,6 +72,18 @@ def selected_for(loaded: Loaded, named: str | None, scope: Scope) -> str:
         f"the plan was made for --cloud {made_for} ({scope.region}), not for {selection}: nothing was applied",
         hint=f"apply it with --cloud {made_for}, or plan again with --cloud {selection}",
     )
+
+
+def _named(scope: Scope) -> str:
+    return f"{FAKE}:{scope.cloud}" if scope.endpoint == IN_MEMORY else scope.cloud
+
+
+def cloud_of_state(store: StateStore) -> str:
+    """The cloud that a state belongs to, as ``--cloud`` takes it; empty where there is none."""
+    with suppress(HcloudError):  # of a state that is damaged others tell
+        if (state := store.load()) is not None and state.scope is not None:
+            return _named(state.scope)
+    return ""
 
 
 def remembered(store: StateStore, selection: str, beside: Path) -> CloudRegion | None:

@@ -210,7 +210,8 @@ def _if_less(plan: Plan) -> list[str]:
         return ["no falls of demand to compare (planning.falls)"]
     falls = " / ".join(f"{-float(w.change):.0%}" for w in asked)
     costs = " / ".join(beside(w) for w in asked)
-    return [f"if demand falls by {falls}: {costs} than {plan.unbought}"]
+    by_use = "by use alone, " * (plan.operation is not None)
+    return [f"{by_use}if demand falls by {falls}: {costs} than {plan.unbought}"]
 
 
 def beside(case: WhatIf) -> str:

@@ -131,7 +131,7 @@ def test_a_reserve_dearer_than_no_reserve_says_so_first(trace: Path, capsys: pyt
     assert run(planned(trace, "-s", "SR")) == 0
     out = capsys.readouterr().out
     assert re.search(r"all on demand \$\S+/month +→ +this plan \$\S+/month +costs more: \$", out)
-    assert re.search(r"within [\d.]+% of the optimum .* chosen by simulation", " ".join(out.split()))
+    assert re.search(r"within [\d.]+% of the optimum .*simulated reserve; gap", " ".join(out.split()))
 
 
 def test_a_target_nothing_keeps_is_the_first_line_and_the_exit_code(

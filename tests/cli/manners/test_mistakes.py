@@ -495,6 +495,16 @@ def test_apply_without_a_plan_and_without_a_cloud(told: Told) -> None:
     assert "no cloud given hint: --cloud aws, gcp, azure, local, fake; or live.cloud of hcloud.yaml" in said
 
 
+def test_without_a_cloud_that_of_the_state_is_named(told: Told) -> None:
+    """A plan made with --cloud was applied without it; then 'status' asked for a cloud and did not say which."""
+    configured(live={"project": "demo"}, fleet=FLEET)
+    assert told("apply --cloud fake:aws -y")[0] == 0
+    code, _, said = told("status")
+    assert code == 64
+    assert "no cloud given hint: of the state in .hcloud: --cloud fake:aws; else --cloud aws, gcp" in said
+    assert told("status --cloud fake:aws")[0] == 0
+
+
 def test_a_stale_plan_says_what_moved_and_what_to_do(told: Told) -> None:
     rehearsing()
     assert told("plan --out plan.json")[0] == 0
