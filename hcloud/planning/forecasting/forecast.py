@@ -62,7 +62,7 @@ class Forecast:
 
     def rows(self, steps: int) -> NDArray[np.int64]:
         """Which step of a demand of so many each step is, of all of a horizon or of one pattern."""
-        return steps - self.pattern + repeated_rows(len(self), self.pattern, self.step_seconds)
+        return latest_rows(steps, len(self), self.pattern, self.step_seconds)
 
     def times(self, factor: float | Floats) -> Forecast:
         """The same with so much more demand."""

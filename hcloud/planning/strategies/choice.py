@@ -155,7 +155,11 @@ def late(point: OperatingPoint, target: OperatingTarget) -> tuple[tuple[str, flo
         ("service_wait", point.service_wait, target.service_wait),
         ("job_wait", point.job_wait, target.job_wait),
     )
-    return tuple((key, wait.mean, most) for key, wait, most in waits if wait and most is not None and wait.mean > most)
+    return tuple(
+        (key, wait.mean, most)
+        for key, wait, most in waits
+        if wait is not None and most is not None and wait.mean > most
+    )
 
 
 def is_affordable(point: OperatingPoint, target: OperatingTarget) -> bool:

@@ -116,7 +116,6 @@ def operate(ground: OperationBasis, advance: Progress) -> Operation:
     target = study.target
     candidates = _candidates(study, strategies, decision, runs.held)
     _predict(runs, candidates, ground, target, advance)
-    count = runs.count
     points, chosen, baseline = _chosen(runs, target)
     strategy = strategy_for(study, next(s for s in strategies if s.name == chosen.strategy))
     commitment = main_commitment(decision)
@@ -136,10 +135,10 @@ def operate(ground: OperationBasis, advance: Progress) -> Operation:
         on_demand_types=_on_demand_types(shop_for(study.shop, strategy), strategy),
         points=judged(points, chosen, target),
         baseline=baseline,
-        reasons=(*why(points, chosen, target), how_sure(points, chosen, target, count)),
+        reasons=(*why(points, chosen, target), how_sure(points, chosen, target, runs.count)),
         confidence=wish.confidence,
         alike=wish.alike,
-        runs=count,
+        runs=runs.count,
         settled=not in_doubt(points, target),
         service_wait=wish.service_wait,
         job_wait=wish.job_wait,
@@ -268,8 +267,8 @@ class _Runs:
 
     @property
     def count(self) -> int:
-        """How many simulations there were."""
-        return sum(map(len, self.made.values()))
+        """How many simulations of candidates there were."""
+        return sum(len(runs) for candidate, runs in self.made.items() if candidate.rule != BASELINE)
 
     def reserved(self, servers: int) -> Decimal:
         """Dollars an hour of a reserve of so many servers, owned ones among them; endless where none can be bought."""

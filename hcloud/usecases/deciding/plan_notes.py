@@ -55,7 +55,7 @@ def assumptions(demand: Demand, settings: PlanSettings, decision: FleetDecision)
     outlook = settings.outlook
     hours = len(demand) * demand.step_seconds / SECONDS_PER_HOUR
     pattern = decision.forecast.pattern * demand.step_seconds
-    missing = pattern - (len(demand) * demand.step_seconds - outlook.warm_up_seconds)
+    missing = pattern - (len(demand) - outlook.warm_up_seconds // demand.step_seconds) * demand.step_seconds
     again = f", {format_span(missing)} missing to them as a week later" * (missing > 0) or _once_more(decision.forecast)
     yield Assumption(
         "planning.horizon",
@@ -366,8 +366,8 @@ def _of_operation(seen: PlanNoteInputs, operation: Operation) -> Iterator[str]:
     if any(c.speed != 1 for c in seen.decision.types):
         yield "the simulation counts all vCPUs as equal; only the plan's arithmetic uses the speeds of types"
     if not operation.meets_target:
-        late = " and begins them in time" if operation.chosen.kept_qos.mean >= operation.qos_target else ""
-        yield f"no strategy keeps the target of {operation.qos_target:.1%} of jobs{late} (exit code 3)"
+        soon = " that begins jobs in time" if operation.chosen.kept_qos.mean >= operation.qos_target else ""
+        yield f"no strategy{soon} keeps the target of {operation.qos_target:.1%} of jobs (exit code 3)"
     if not operation.within_budget:
         yield "no strategy stays within the budget: the cheapest is shown (exit code 3)"
     if not operation.settled:

@@ -301,10 +301,11 @@ def _other_plan(plan: Plan, other: Alternative) -> tuple[str, tuple[ExplanationL
     flips = (
         [said_of_flip(f) for f in plan.flips] if on_demand else [said_of_flip(f) for s in plan.sizing for f in s.flips]
     )
+    by_use = ", by use alone" * (plan.operation is not None)
     lines = (
         ExplanationLine("what", (other.description,)),
         ExplanationLine(
-            "costs", (f"{format_money(other.monthly)} a month against {format_money(plan.after.monthly)}",)
+            "costs", (f"{format_money(other.monthly)} a month against {format_money(plan.after.monthly)}{by_use}",)
         ),
         ExplanationLine("why", listed(_uses(plan))),
         ExplanationLine("unless", tuple(flips), 2),

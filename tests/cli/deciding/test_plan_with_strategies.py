@@ -241,6 +241,7 @@ def test_a_point_that_others_are_compared_with_has_one_figure(
     base = found["baseline"]
     same = next(p for p in found["points"] if (p["strategy"], p["reserve"]) == (base["strategy"], 0))
     assert [same[key] for key in ("monthly", "kept_by_seed")] == [base[key] for key in ("monthly", "kept_by_seed")]
+    assert found["runs"] == sum(len(p["kept_by_seed"]) for p in found["points"])
     keeping = [p for p in found["points"] if not p["reserve"] and p["kept_qos"]["mean"] >= found["qos_target"]]
     assert float(base["monthly"]) == min(float(p["monthly"]) for p in keeping)
 
@@ -278,7 +279,7 @@ def test_services_that_cannot_begin_are_no_cheap_plan(
     out, err = capsys.readouterr()
     assert "nothing on demand: where demand rises above the reserve, jobs wait for room" in out
     assert "are asked for (operation.qos); 1% of services wait 21d or longer before they" in " ".join(out.split())
-    assert "no strategy keeps the target of 50.0% of jobs and begins them in time" in err
+    assert "no strategy that begins jobs in time keeps the target of 50.0% of jobs (exit code 3)" in err
     assert run(["compare", str(path), "--family", "m6i", "--vcpus", "16", "-s", "SR,OdF", "--seeds", "1", *NOW]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "before they begin (1d allowed, operation.service_wait); OdF is the cheapest that keeps" in said

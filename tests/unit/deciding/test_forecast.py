@@ -150,6 +150,9 @@ def test_hours_missing_to_whole_weeks_are_those_of_the_week_after(weeks: int, ho
     got = stretch(demand([1000.0, 1000.0, *demands]), outlook)
     assert got.pattern == weeks * 168
     assert list(got.cores) == [1 + hour % 168 for hour in range(8760)]
+    alone = demand(demands)
+    found = stretch(alone, Outlook(horizon_hours=8760))
+    assert (alone.cores[found.rows(len(alone))] == found.cores).all(), "what is leanest at a step is of its hour"
 
 
 @pytest.mark.parametrize(("hours", "horizon"), [(4 * 168 - 25, 8760), (2 * 168 - 1, 8760), (4 * 168 - 8, 665)])

@@ -493,6 +493,10 @@ def test_a_job_of_the_hour_that_comes_twice_ends_after_it_began(tmp_path: Path) 
     assert dict(zip(found.submit.tolist(), found.duration.tolist(), strict=True)) == {
         1_792_889_400.0: 1200.0, 1_792_882_800.0: 14_400.0
     }  # fmt: skip
+    path.write_text("submit,end\n2026-10-25T02:50:00,2126-10-25T02:10:00\n")
+    with pytest.raises(InputError, match="not within a job's length of its begin") as refused:
+        read_workload(path)
+    assert "clocks" not in str(refused.value.hint), "a job of a hundred years"
     path.write_text("submit,end\n2026-10-26T02:50:00,2026-10-26T02:10:00\n")
     with pytest.raises(InputError, match="not within a job's length of its begin"):
         read_workload(path, options=WorkloadOptions(zone="Europe/Berlin"))

@@ -56,7 +56,8 @@ def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None 
         error = findings.error()
         error.hint = mending_command(source, findings.problems, rest=len(wrong) < sink.rows)
         has_dates = sink.numbers("submit")[wrong].min() >= DATES_FROM
-        if has_dates and not sink.local_zone and duration[wrong].min() >= -SECONDS_PER_HOUR:
+        within_an_hour = duration[wrong].min() >= -SECONDS_PER_HOUR and duration[wrong].max() < 0
+        if has_dates and not sink.local_zone and within_an_hour:
             error.hint = f"where clocks were put back, say the zone (--set zone=Europe/Berlin); else {error.hint}"
         raise error
     draft = Draft(source.name, FORMAT, source.digest(), sink.numbers("submit"), duration, rows=sink.rows)
