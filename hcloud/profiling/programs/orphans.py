@@ -61,9 +61,9 @@ def members(groups: Iterable[Path]) -> set[int]:
     """The processes in control groups and in the groups below them."""
     found = set()
     for group in groups:
-        for file in group.rglob("cgroup.procs"):
+        for folder, _, _ in os.walk(group):  # which goes on where one is gone: another run may end it, too
             try:
-                found |= {int(pid) for pid in file.read_text().split()}
+                found |= {int(pid) for pid in Path(folder, "cgroup.procs").read_text().split()}
             except OSError:
                 continue
     return {pid for pid in found if not is_dead(pid)}

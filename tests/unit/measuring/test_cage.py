@@ -101,6 +101,23 @@ def test_only_groups_of_dead_runs_are_removed(tmp_path: Path) -> None:
     assert sorted(p.name for p in tmp_path.iterdir()) == sorted([alive.name, foreign.name])
 
 
+def test_a_group_that_another_run_removes_has_no_members(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two runs that began at once cleared up the same dead one: one of them ended with FileNotFoundError."""
+    group, gone, scandir = tmp_path / "group", tmp_path / "gone", os.scandir
+    for folder in (group / "below", gone):
+        folder.mkdir(parents=True)
+        (folder / "cgroup.procs").write_text(f"{os.getpid()}\n")
+
+    def looked_into(folder: Path | str) -> object:
+        if Path(folder) == gone:
+            raise FileNotFoundError(gone)
+        return scandir(folder)
+
+    with monkeypatch.context() as meanwhile:
+        meanwhile.setattr(os, "scandir", looked_into)
+        assert orphans.members([gone, group]) == {os.getpid()}
+
+
 @pytest.mark.parametrize(
     ("cores", "vcpus", "expected"),
     [
